@@ -1,0 +1,34 @@
+"""The environment file: its shape (model), its places (source), and reading one into the other (reader)."""
+
+from stacks.domain.environment.model import (
+    Capacity,
+    CdkSettings,
+    Cluster,
+    Environment,
+    Job,
+    Network,
+    Parallelism,
+    Software,
+    Storage,
+)
+from stacks.domain.environment.reader import Loaded, load, read
+from stacks.domain.environment.source import Path, Position, Source, format_path
+
+__all__ = [
+    "Capacity",
+    "CdkSettings",
+    "Cluster",
+    "Environment",
+    "Job",
+    "Loaded",
+    "Network",
+    "Parallelism",
+    "Path",
+    "Position",
+    "Software",
+    "Source",
+    "Storage",
+    "format_path",
+    "load",
+    "read",
+]

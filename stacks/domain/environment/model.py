@@ -1,0 +1,184 @@
+"""The shape of an environment file. Only shape: what depends on two values, or on a catalog, is a rule.
+
+Every field's description says its unit and what is allowed in words, because findings and the editor show it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+ENVIRONMENT_NAME_PATTERN = r"^[a-z][a-z0-9-]{1,28}[a-z0-9]$"
+PART_NAME_PATTERN = r"^[a-z][a-z0-9-]{0,28}[a-z0-9]$"
+VARIABLE_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
+
+PartName = Annotated[str, Field(pattern=PART_NAME_PATTERN)]
+VariableName = Annotated[str, Field(pattern=VARIABLE_NAME_PATTERN)]
+Framework = Literal["jax", "torch-neuronx"]
+CapacityKind = Literal["on-demand", "spot", "reservation", "capacity-block"]
+Precision = Literal["fp32", "bf16", "fp16", "fp8"]
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class CdkSettings(Model):
+    """How the CDK was, or shall be, bootstrapped in this account and region."""
+
+    qualifier: Annotated[
+        str, Field(pattern=r"^[a-z0-9]{1,10}$", description="the CDK bootstrap qualifier: 1 to 10 of a-z and 0-9")
+    ] = "hnb659fds"
+    permissions_boundary: Annotated[
+        str | None,
+        Field(
+            pattern=r"^[A-Za-z0-9+=,.@_-]{1,128}$",
+            description="the name of an IAM policy that every role gets as its permissions boundary, or null",
+        ),
+    ] = None
+
+
+class Network(Model):
+    vpc: Annotated[Literal["new"], Field(description="new: the kit makes a VPC of its own")] = "new"
+    cidr: Annotated[str, Field(description="the VPC's IPv4 range, for example 10.42.0.0/16")] = "10.42.0.0/16"
+    zone_id: Annotated[
+        str,
+        Field(
+            pattern=r"^[a-z]{3,5}\d-az\d$",
+            description="an availability zone id such as use2-az3 (the same for every account; zone letters are not)",
+        ),
+    ]
+
+
+class Storage(Model):
+    bucket: Annotated[Literal["new"], Field(description="new: an encrypted bucket with a generated name")] = "new"
+
+
+class Capacity(Model):
+    """How nodes are bought. `id` null means not bought yet: everything but a real deploy works."""
+
+    kind: Annotated[CapacityKind, Field(description="on-demand, reservation or capacity-block")]
+    id: Annotated[
+        str | None,
+        Field(
+            pattern=r"^cr-[0-9a-f]{8,17}$",
+            description="a capacity reservation id such as cr-0123456789abcdef0, or null while it is not bought",
+        ),
+    ] = None
+
+
+class Cluster(Model):
+    scheduler: Annotated[Literal["batch"], Field(description="batch: AWS Batch multi-node parallel jobs")]
+    instance_type: Annotated[str, Field(description="an EC2 instance type with Neuron chips; see `neuronkit catalog`")]
+    nodes: Annotated[int, Field(ge=1, le=10_000, description="how many instances the cluster may grow to: 1 to 10000")]
+    capacity: Annotated[PartName, Field(description="the name of an entry under `capacity`")]
+    placement_group: Annotated[
+        Literal["auto", "yes", "no"],
+        Field(description="auto: a cluster placement group, except with a capacity block; yes; no"),
+    ] = "auto"
+    efa: Annotated[
+        Literal["auto", "off"], Field(description="auto: every EFA interface the type has; off: plain TCP")
+    ] = "auto"
+    logical_core_size: Annotated[
+        Literal[1, 2] | None,
+        Field(description="physical NeuronCores joined into one logical core (LNC): 1, 2, or null for the chip's default"),
+    ] = None
+    root_volume_gib: Annotated[int, Field(ge=64, le=16_384, description="root volume in GiB: 64 to 16384")] = 512
+
+
+class Software(Model):
+    """`auto` means: the newest pair of image and AMI in the bundled data that fit each other."""
+
+    sdk: Annotated[
+        str, Field(pattern=r"^(auto|\d+\.\d+\.\d+)$", description="auto, or a Neuron SDK version such as 2.32.0")
+    ] = "auto"
+    ami: Annotated[
+        str,
+        Field(
+            pattern=r"^(auto|ami-[0-9a-f]{8,17}|/aws/service/[A-Za-z0-9/_.-]+)$",
+            description="auto, an AMI id, or a dated SSM parameter of the ECS Neuron AMI",
+        ),
+    ] = "auto"
+    images: Annotated[
+        dict[Framework, Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:\d+)?/\S+[:@]\S+$")]],
+        Field(description="container image by framework, with a tag or a digest; what is absent is chosen"),
+    ] = {}
+
+
+class Parallelism(Model):
+    """Degrees over logical cores. Their product must be the job's logical cores; data null takes what is left."""
+
+    tensor: Annotated[int, Field(ge=1, description="tensor-parallel degree in logical cores")] = 1
+    pipeline: Annotated[int, Field(ge=1, description="pipeline-parallel degree")] = 1
+    data: Annotated[int | None, Field(ge=1, description="data-parallel degree, or null for what is left")] = None
+
+
+class Job(Model):
+    """One training run's description; nothing in it names a scheduler."""
+
+    cluster: Annotated[PartName, Field(description="the name of an entry under `clusters`")]
+    framework: Annotated[Framework, Field(description="jax or torch-neuronx")]
+    source: Annotated[
+        str, Field(min_length=1, description="a directory, relative to this file; or neuronkit:smoke, the shipped smoke job")
+    ]
+    command: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...],
+        Field(min_length=1, description="the program and its arguments, run in `source` on every node"),
+    ]
+    nodes: Annotated[int | None, Field(ge=1, description="nodes of this job, or null for all of the cluster's")] = None
+    processes_per_node: Annotated[
+        int | None,
+        Field(ge=1, description="processes on each node, or null for the framework's way (jax 1; torch one a logical core)"),
+    ] = None
+    parallelism: Parallelism = Parallelism()
+    precision: Annotated[Precision, Field(description="fp32, bf16, fp16 or fp8")] = "bf16"
+    data: Annotated[
+        str | None, Field(pattern=r"^s3://[a-z0-9.-]{3,63}(/\S*)?$", description="s3://bucket/prefix of the data, or null")
+    ] = None
+    environment: Annotated[dict[VariableName, str], Field(description="variables for the command")] = {}
+    secrets: Annotated[
+        dict[
+            VariableName,
+            Annotated[
+                str,
+                Field(
+                    pattern=r"^arn:aws[a-z-]*:(secretsmanager:[a-z0-9-]+:\d{12}:secret:\S+|ssm:[a-z0-9-]+:\d{12}:parameter/\S+)$"
+                ),
+            ],
+        ],
+        Field(description="variables whose values are ARNs of Secrets Manager secrets or SSM parameters"),
+    ] = {}
+    attempts: Annotated[int, Field(ge=1, le=10, description="how often the job is started before it counts as failed: 1 to 10")] = 1
+    time_limit_minutes: Annotated[
+        int, Field(ge=1, le=60 * 24 * 182, description="minutes after which an attempt is stopped")
+    ]
+    sync_seconds: Annotated[
+        int, Field(ge=5, le=3600, description="seconds between two uploads of metrics and checkpoints: 5 to 3600")
+    ] = 60
+
+
+class Environment(Model):
+    name: Annotated[
+        str,
+        Field(
+            pattern=ENVIRONMENT_NAME_PATTERN,
+            description="3 to 30 of a-z, 0-9 and -, a letter first; tags every resource",
+        ),
+    ]
+    region: Annotated[str, Field(description="an AWS region such as us-east-2")]
+    account: Annotated[
+        str | None,
+        Field(pattern=r"^\d{12}$", description='the 12-digit account id in quotes, or null until the first deploy'),
+    ] = None
+    owner: Annotated[str, Field(min_length=1, max_length=128, description="a person or team, written on every resource")]
+    lifetime_days: Annotated[int, Field(ge=1, le=365, description="days until you mean to destroy it: 1 to 365")]
+    budget_usd: Annotated[float, Field(gt=0, strict=False, description="US dollars for the whole lifetime, above 0")]
+    tags: Annotated[dict[str, str], Field(description="tags that every resource gets, on top of the kit's own")] = {}
+    cdk: CdkSettings = CdkSettings()
+    network: Network
+    storage: Storage = Storage()
+    capacity: Annotated[dict[PartName, Capacity], Field(min_length=1)]
+    clusters: Annotated[dict[PartName, Cluster], Field(min_length=1)]
+    software: Software = Software()
+    jobs: dict[PartName, Job] = {}

@@ -1,0 +1,80 @@
+"""A finding: one thing that is wrong with an input, where, and what to write instead."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from stacks.domain.errors import InputError
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`line` and `column` start at 1; they are None where no place in the file is to blame."""
+
+    id: str
+    severity: Severity
+    file: str
+    line: int | None
+    column: int | None
+    path: str
+    given: str
+    allowed: str
+    message: str
+    fix: str
+    source: str
+
+    def text(self) -> str:
+        """`FILE:LINE:COLUMN PATH: given; message; allowed; fix [ID]` on one line."""
+        place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+        subject = f"{place} {self.path}".rstrip()
+        given = f"{self.given} given" if self.given else ""
+        parts = [part for part in (given, self.message, self.allowed, self.fix) if part]
+        return f"{subject}: {'; '.join(parts)} [{self.id}]"
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class NotChecked:
+    """A rule that could not be asked, and why: never to be read as "fine"."""
+
+    id: str
+    why: str
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+class FindingsError(InputError):
+    """Stops a command because the input has errors; carries all findings, warnings too."""
+
+    def __init__(self, findings: Iterable[Finding]) -> None:
+        self.findings = tuple(findings)
+        errors = sum(f.severity is Severity.ERROR for f in self.findings)
+        super().__init__(f"{errors} error{'s' if errors != 1 else ''} in the input")
+
+
+def has_errors(findings: Iterable[Finding]) -> bool:
+    return any(f.severity is Severity.ERROR for f in findings)
+
+
+def closest(given: str, allowed: Iterable[str]) -> str | None:
+    """The allowed word nearest to a misspelt one, or None when nothing is near."""
+    matches = difflib.get_close_matches(given.lower(), list(allowed), n=1, cutoff=0.6)
+    return matches[0] if matches else None
+
+
+def one_of(words: Iterable[str]) -> str:
+    """"a, b or c": for the `allowed` part of a finding."""
+    items = list(words)
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"

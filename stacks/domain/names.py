@@ -1,0 +1,72 @@
+"""Names and tags that more than one part of the kit must agree on: stacks, outputs, tags, places in the bucket.
+
+Names identify nothing when it comes to deleting: the tag does. A neighbour called NAME-2 shares the prefix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+ENVIRONMENT_TAG = "neuronkit:environment"
+CLUSTER_TAG = "neuronkit:cluster"
+OWNER_TAG = "neuronkit:owner"
+LIFETIME_TAG = "neuronkit:lifetime-days"
+JOB_TAG = "neuronkit:job"
+RUN_TAG = "neuronkit:run"
+CONTENT_TAG = "neuronkit:content"
+
+# CloudFormation outputs: what a stack promises to `launch`, `status` and `destroy`.
+OUTPUT_VPC_ID = "VpcId"
+OUTPUT_NODE_SUBNET_ID = "NodeSubnetId"
+OUTPUT_EFA_SECURITY_GROUP_ID = "EfaSecurityGroupId"
+OUTPUT_BUCKET = "BucketName"
+OUTPUT_COMPUTE_ENVIRONMENT_ARN = "ComputeEnvironmentArn"
+OUTPUT_JOB_QUEUE_ARN = "JobQueueArn"
+OUTPUT_JOB_ROLE_ARN = "JobRoleArn"
+OUTPUT_EXECUTION_ROLE_ARN = "ExecutionRoleArn"
+OUTPUT_LOG_GROUP = "LogGroupName"
+OUTPUT_DASHBOARD = "DashboardName"
+
+
+@dataclass(frozen=True, slots=True)
+class StackNames:
+    """The environment's stacks, in the order in which they are made; they are deleted in the opposite order."""
+
+    network: str
+    storage: str
+    clusters: tuple[tuple[str, str], ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        return (self.network, self.storage, *(stack for _, stack in self.clusters))
+
+    def of_cluster(self, cluster: str) -> str:
+        return dict(self.clusters)[cluster]
+
+
+def stack_names(environment: str, clusters: tuple[str, ...]) -> StackNames:
+    return StackNames(
+        network=f"{environment}-network",
+        storage=f"{environment}-storage",
+        clusters=tuple((cluster, f"{environment}-cluster-{cluster}") for cluster in clusters),
+    )
+
+
+def job_definition_name(environment: str, job: str) -> str:
+    return f"{environment}-{job}"
+
+
+def package_key(sha256: str) -> str:
+    return f"packages/{sha256}.tar.gz"
+
+
+def run_prefix(job: str, run: str) -> str:
+    return f"runs/{job}/{run}"
+
+
+def metrics_key(job: str, run: str) -> str:
+    return f"{run_prefix(job, run)}/metrics.jsonl"
+
+
+def checkpoints_prefix(job: str, run: str) -> str:
+    return f"{run_prefix(job, run)}/checkpoints"

@@ -1,0 +1,343 @@
+"""The plan: an environment worked out to nodes, chips, interfaces, images and names. Frozen; says nothing of how.
+
+Counts named `*_per_node` are of one node; all others are totals over the cluster or job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stacks.domain.catalog import Catalog, InstanceType
+from stacks.domain.environment import Cluster, Environment, Job
+from stacks.domain.lock import Lock
+from stacks.domain.names import ENVIRONMENT_TAG, LIFETIME_TAG, OWNER_TAG, StackNames, stack_names
+from stacks.domain.network_interfaces import NetworkInterface, arrange
+from stacks.domain.selection import SelectedAmi, SelectedImage, Selection, select
+
+UNRESOLVED_AMI = "ami-UNRESOLVED-run-neuronkit-lock"
+DEFAULT_ROOT_DEVICE_NAME = "/dev/xvda"
+MIB_PER_GIB = 1024
+# What the host, the ECS agent and the kernel keep: a job that asks for more never starts (508,416 MiB of
+# 524,288 was refused on a 512 GiB host, torchx issue 795; 96.9 % was there).
+HOST_MEMORY_SHARE = 0.94
+HOST_MEMORY_RESERVE_MIB = 2048
+SHARED_MEMORY_SHARE = 0.25
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityPlan:
+    name: str
+    kind: str
+    id: str | None
+    """None with on-demand, or while a reservation or block is not bought."""
+
+    @property
+    def is_bought(self) -> bool:
+        return self.kind == "on-demand" or self.id is not None
+
+
+@dataclass(frozen=True, slots=True)
+class AmiPlan:
+    reference: str
+    """What is asked for: an AMI id or an SSM parameter."""
+    id: str
+    """The AMI id, or UNRESOLVED_AMI."""
+    root_device_name: str
+    driver: str | None
+
+    @property
+    def is_resolved(self) -> bool:
+        return self.id != UNRESOLVED_AMI
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePlan:
+    uri: str
+    """With the tag (or digest) that the file or the bundled data names."""
+    digest: str | None
+    sdk: str | None
+    runtime: str | None
+
+    @property
+    def is_resolved(self) -> bool:
+        return self.digest is not None
+
+    @property
+    def pinned_uri(self) -> str:
+        """The uri by digest where it is known; else by tag, which a deploy refuses."""
+        if self.digest is None or "@" in self.uri:
+            return self.uri
+        name, _, tag = self.uri.rpartition(":")
+        repository = name if "/" not in tag else self.uri
+        return f"{repository}@{self.digest}"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterPlan:
+    name: str
+    scheduler: str
+    instance_type: str
+    nodes: int
+    vcpus_per_node: int
+    memory_gib_per_node: float
+    chips_per_node: int
+    physical_cores_per_node: int
+    logical_cores_per_node: int
+    logical_core_size: int
+    network_interfaces: tuple[NetworkInterface, ...]
+    """Of one node, primary first."""
+    placement_group: bool
+    capacity: CapacityPlan
+    ami: AmiPlan | None
+    """None when nothing in the bundled data fits; a rule has said so."""
+    root_volume_gib: int
+    ultraservers: int | None
+
+    @property
+    def efa_interfaces_per_node(self) -> int:
+        return sum(i.interface_type in ("efa", "efa-only") for i in self.network_interfaces)
+
+    @property
+    def chips(self) -> int:
+        return self.nodes * self.chips_per_node
+
+    @property
+    def physical_cores(self) -> int:
+        return self.nodes * self.physical_cores_per_node
+
+    @property
+    def logical_cores(self) -> int:
+        return self.nodes * self.logical_cores_per_node
+
+    @property
+    def efa_interfaces(self) -> int:
+        return self.nodes * self.efa_interfaces_per_node
+
+    @property
+    def vcpus(self) -> int:
+        return self.nodes * self.vcpus_per_node
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlan:
+    name: str
+    cluster: str
+    framework: str
+    nodes: int
+    processes_per_node: int
+    logical_cores_per_process: int
+    chips_per_node: int
+    efa_devices_per_node: int
+    logical_cores_per_node: int
+    logical_core_size: int
+    tensor: int
+    pipeline: int
+    data_parallel: int
+    precision: str
+    image: ImagePlan | None
+    vcpus_per_node: int
+    memory_mib_per_node: int
+    shared_memory_mib_per_node: int
+    source: str
+    command: tuple[str, ...]
+    data: str | None
+    environment: tuple[tuple[str, str], ...]
+    secrets: tuple[tuple[str, str], ...]
+    attempts: int
+    time_limit_seconds: int
+    sync_seconds: int
+
+    @property
+    def processes(self) -> int:
+        return self.nodes * self.processes_per_node
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    name: str
+    region: str
+    account: str | None
+    owner: str
+    lifetime_days: int
+    budget_usd: float
+    zone_id: str
+    vpc_cidr: str
+    cdk_qualifier: str
+    permissions_boundary: str | None
+    tags: tuple[tuple[str, str], ...]
+    """On every resource: the kit's own and the file's, sorted."""
+    clusters: tuple[ClusterPlan, ...]
+    jobs: tuple[JobPlan, ...]
+
+    @property
+    def stacks(self) -> StackNames:
+        return stack_names(self.name, tuple(cluster.name for cluster in self.clusters))
+
+    def cluster(self, name: str) -> ClusterPlan:
+        return next(cluster for cluster in self.clusters if cluster.name == name)
+
+    def job(self, name: str) -> JobPlan:
+        return next(job for job in self.jobs if job.name == name)
+
+
+def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> Plan:
+    """Expects an environment in which no rule found an error."""
+    selection = select(environment, catalog)
+    clusters = tuple(
+        _cluster_plan(environment, name, selection, lock, catalog) for name in environment.clusters
+    )
+    by_name = {cluster.name: cluster for cluster in clusters}
+    jobs = tuple(
+        _job_plan(name, job, by_name[job.cluster], selection.images.get(name), lock)
+        for name, job in environment.jobs.items()
+    )
+    return Plan(
+        name=environment.name,
+        region=environment.region,
+        account=environment.account,
+        owner=environment.owner,
+        lifetime_days=environment.lifetime_days,
+        budget_usd=environment.budget_usd,
+        zone_id=environment.network.zone_id,
+        vpc_cidr=environment.network.cidr,
+        cdk_qualifier=environment.cdk.qualifier,
+        permissions_boundary=environment.cdk.permissions_boundary,
+        tags=_tags(environment),
+        clusters=clusters,
+        jobs=jobs,
+    )
+
+
+def logical_core_size(cluster: Cluster, instance_type: InstanceType) -> int:
+    """The file's LNC, else the chip's default, else 1 (no joining) where nothing states a default."""
+    chip = instance_type.chip
+    default = chip.default_logical_core_size if chip else None
+    return cluster.logical_core_size or default or 1
+
+
+def processes_per_node(job: Job, logical_cores_per_node: int) -> int:
+    """JAX runs one process a node, torch-neuronx one process a logical core."""
+    if job.processes_per_node is not None:
+        return job.processes_per_node
+    return 1 if job.framework == "jax" else logical_cores_per_node
+
+
+def task_memory_mib(memory_gib: float) -> int:
+    """What a container may ask for on a host with so much memory."""
+    host_mib = memory_gib * MIB_PER_GIB
+    return int(min(host_mib * HOST_MEMORY_SHARE, host_mib - HOST_MEMORY_RESERVE_MIB))
+
+
+def uses_placement_group(cluster: Cluster, capacity_kind: str) -> bool:
+    """A block is placed as a whole already; reserved capacity outside the group would be lost to it."""
+    if cluster.placement_group != "auto":
+        return cluster.placement_group == "yes"
+    return capacity_kind != "capacity-block" and cluster.nodes > 1
+
+
+def interfaces_of(cluster: Cluster, instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
+    """Of one node. AWS Batch gives every multi-node container an interface of its own, on the primary card."""
+    if cluster.efa == "off" or instance_type.efa_interfaces_max == 0:
+        return (NetworkInterface(card_index=0, device_index=0, interface_type="interface"),)
+    return arrange(instance_type, task_interfaces_on_primary_card=1)
+
+
+def _cluster_plan(
+    environment: Environment, name: str, selection: Selection, lock: Lock | None, catalog: Catalog
+) -> ClusterPlan:
+    cluster = environment.clusters[name]
+    instance_type = catalog.instance_types[cluster.instance_type]
+    capacity = environment.capacity[cluster.capacity]
+    size = logical_core_size(cluster, instance_type)
+    return ClusterPlan(
+        name=name,
+        scheduler=cluster.scheduler,
+        instance_type=cluster.instance_type,
+        nodes=cluster.nodes,
+        vcpus_per_node=instance_type.vcpus,
+        memory_gib_per_node=instance_type.memory_gib,
+        chips_per_node=instance_type.chips,
+        physical_cores_per_node=instance_type.physical_cores,
+        logical_cores_per_node=instance_type.logical_cores(size) or 0,
+        logical_core_size=size,
+        network_interfaces=interfaces_of(cluster, instance_type),
+        placement_group=uses_placement_group(cluster, capacity.kind),
+        capacity=CapacityPlan(cluster.capacity, capacity.kind, capacity.id),
+        ami=_ami_plan(selection.amis.get(name), lock),
+        root_volume_gib=cluster.root_volume_gib,
+        ultraservers=None,
+    )
+
+
+def _ami_plan(selected: SelectedAmi | None, lock: Lock | None) -> AmiPlan | None:
+    if selected is None:
+        return None
+    locked = lock.amis.get(selected.reference) if lock else None
+    if locked is not None:
+        return AmiPlan(selected.reference, locked.id, locked.root_device_name, locked.driver)
+    known = selected.known
+    return AmiPlan(
+        reference=selected.reference,
+        id=selected.reference if selected.is_id else UNRESOLVED_AMI,
+        root_device_name=known.root_device_name if known else DEFAULT_ROOT_DEVICE_NAME,
+        driver=known.driver if known else None,
+    )
+
+
+def _image_plan(selected: SelectedImage | None, lock: Lock | None) -> ImagePlan | None:
+    if selected is None:
+        return None
+    locked = lock.images.get(selected.uri) if lock else None
+    return ImagePlan(
+        uri=selected.uri,
+        digest=selected.digest or (locked.digest if locked else None),
+        sdk=selected.known.sdk if selected.known else None,
+        runtime=selected.known.runtime if selected.known else None,
+    )
+
+
+def _job_plan(
+    name: str, job: Job, cluster: ClusterPlan, image: SelectedImage | None, lock: Lock | None
+) -> JobPlan:
+    nodes = job.nodes or cluster.nodes
+    processes = processes_per_node(job, cluster.logical_cores_per_node)
+    logical_cores = nodes * cluster.logical_cores_per_node
+    memory_mib = task_memory_mib(cluster.memory_gib_per_node)
+    return JobPlan(
+        name=name,
+        cluster=job.cluster,
+        framework=job.framework,
+        nodes=nodes,
+        processes_per_node=processes,
+        logical_cores_per_process=cluster.logical_cores_per_node // processes,
+        chips_per_node=cluster.chips_per_node,
+        efa_devices_per_node=cluster.efa_interfaces_per_node,
+        logical_cores_per_node=cluster.logical_cores_per_node,
+        logical_core_size=cluster.logical_core_size,
+        tensor=job.parallelism.tensor,
+        pipeline=job.parallelism.pipeline,
+        data_parallel=job.parallelism.data
+        or logical_cores // (job.parallelism.tensor * job.parallelism.pipeline),
+        precision=job.precision,
+        image=_image_plan(image, lock),
+        vcpus_per_node=cluster.vcpus_per_node,
+        memory_mib_per_node=memory_mib,
+        shared_memory_mib_per_node=int(memory_mib * SHARED_MEMORY_SHARE),
+        source=job.source,
+        command=job.command,
+        data=job.data,
+        environment=tuple(sorted(job.environment.items())),
+        secrets=tuple(sorted(job.secrets.items())),
+        attempts=job.attempts,
+        time_limit_seconds=job.time_limit_minutes * 60,
+        sync_seconds=job.sync_seconds,
+    )
+
+
+def _tags(environment: Environment) -> tuple[tuple[str, str], ...]:
+    own = {
+        ENVIRONMENT_TAG: environment.name,
+        OWNER_TAG: environment.owner,
+        LIFETIME_TAG: str(environment.lifetime_days),
+    }
+    return tuple(sorted({**environment.tags, **own}.items()))

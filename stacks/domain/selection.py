@@ -1,0 +1,82 @@
+"""Which image each job and which AMI each cluster takes: the file's word, or the newest pair that fits."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from stacks.domain.catalog import Catalog
+from stacks.domain.environment import Environment
+from stacks.domain.software import EcsNeuronAmi, Image, choose_ami, choose_image, find_ami, find_image
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedImage:
+    """`known` is None for an image of the user's own, about which the bundled data says nothing."""
+
+    uri: str
+    known: Image | None
+
+    @property
+    def digest(self) -> str | None:
+        """The digest, if the file itself names one."""
+        match = re.search(r"@(sha256:[0-9a-f]{64})$", self.uri)
+        return match.group(1) if match else None
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedAmi:
+    """`reference` is an AMI id or an SSM parameter; `known` is None where the bundled data has no row for it."""
+
+    reference: str
+    known: EcsNeuronAmi | None
+
+    @property
+    def is_id(self) -> bool:
+        return self.reference.startswith("ami-")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Absent keys mean that nothing in the bundled data fits; a rule says so."""
+
+    images: dict[str, SelectedImage]
+    """by job"""
+    amis: dict[str, SelectedAmi]
+    """by cluster"""
+
+
+def select(environment: Environment, catalog: Catalog) -> Selection:
+    images = {job: image for job in environment.jobs if (image := _image(environment, catalog, job))}
+    amis = {
+        cluster: ami for cluster in environment.clusters if (ami := _ami(environment, catalog, cluster, images))
+    }
+    return Selection(images, amis)
+
+
+def _image(environment: Environment, catalog: Catalog, job_name: str) -> SelectedImage | None:
+    job = environment.jobs[job_name]
+    given = environment.software.images.get(job.framework)
+    if given is not None:
+        return SelectedImage(given, find_image(given))
+    cluster = environment.clusters.get(job.cluster)
+    instance_type = catalog.get(cluster.instance_type) if cluster else None
+    if instance_type is None:
+        return None
+    image = choose_image(job.framework, instance_type.family, environment.software.sdk)
+    return SelectedImage(image.uri, image) if image else None
+
+
+def _ami(
+    environment: Environment, catalog: Catalog, cluster: str, images: dict[str, SelectedImage]
+) -> SelectedAmi | None:
+    given = environment.software.ami
+    if given != "auto":
+        return SelectedAmi(given, find_ami(given))
+    wanted = [
+        image.known
+        for job, image in images.items()
+        if environment.jobs[job].cluster == cluster and image.known is not None
+    ]
+    ami = choose_ami(wanted)
+    return SelectedAmi(ami.ssm_parameter, ami) if ami else None
