@@ -102,7 +102,7 @@ class Software(Model):
     ] = "auto"
     images: Annotated[
         dict[Framework, Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:\d+)?/\S+[:@]\S+$")]],
-        Field(description="container image by framework, with a tag or a digest; what is absent is chosen"),
+        Field(description="an image with a tag or digest (registry/repository:tag or …@sha256:…), by framework: jax, torch-neuronx"),
     ] = {}
 
 
@@ -124,7 +124,7 @@ class Job(Model):
     ]
     command: Annotated[
         tuple[Annotated[str, Field(min_length=1)], ...],
-        Field(min_length=1, description="the program and its arguments, run in `source` on every node"),
+        Field(min_length=1, description="a list: the program and its arguments, run in `source` on every node"),
     ]
     nodes: Annotated[int | None, Field(ge=1, description="nodes of this job, or null for all of the cluster's")] = None
     processes_per_node: Annotated[
@@ -136,7 +136,7 @@ class Job(Model):
     data: Annotated[
         str | None, Field(pattern=r"^s3://[a-z0-9.-]{3,63}(/\S*)?$", description="s3://bucket/prefix of the data, or null")
     ] = None
-    environment: Annotated[dict[VariableName, str], Field(description="variables for the command")] = {}
+    environment: Annotated[dict[VariableName, str], Field(description="variables for the command: names and text")] = {}
     secrets: Annotated[
         dict[
             VariableName,
@@ -147,11 +147,11 @@ class Job(Model):
                 ),
             ],
         ],
-        Field(description="variables whose values are ARNs of Secrets Manager secrets or SSM parameters"),
+        Field(description="the ARN of a Secrets Manager secret or of an SSM parameter, by variable"),
     ] = {}
     attempts: Annotated[int, Field(ge=1, le=10, description="how often the job is started before it counts as failed: 1 to 10")] = 1
     time_limit_minutes: Annotated[
-        int, Field(ge=1, le=60 * 24 * 182, description="minutes after which an attempt is stopped")
+        int, Field(ge=1, le=60 * 24 * 182, description="minutes after which an attempt is stopped: 1 to 262080")
     ]
     sync_seconds: Annotated[
         int, Field(ge=5, le=3600, description="seconds between two uploads of metrics and checkpoints: 5 to 3600")
@@ -174,7 +174,7 @@ class Environment(Model):
     owner: Annotated[str, Field(min_length=1, max_length=128, description="a person or team, written on every resource")]
     lifetime_days: Annotated[int, Field(ge=1, le=365, description="days until you mean to destroy it: 1 to 365")]
     budget_usd: Annotated[float, Field(gt=0, strict=False, description="US dollars for the whole lifetime, above 0")]
-    tags: Annotated[dict[str, str], Field(description="tags that every resource gets, on top of the kit's own")] = {}
+    tags: Annotated[dict[str, str], Field(description="names and text: tags that every resource gets besides the kit's own")] = {}
     cdk: CdkSettings = CdkSettings()
     network: Network
     storage: Storage = Storage()

@@ -1,0 +1,106 @@
+"""The `neuronkit` command: finds the verb's file, runs it, and turns errors into words and exit codes.
+
+A verb is scripts/verbs/<verb>.py with a click command named `command`; it is imported only when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from typing import Any
+
+import click
+
+from scripts.console import Console
+from stacks.domain.errors import KitError
+
+# In the order in which a pilot needs them; the help lists them so.
+VERBS = {
+    "init": "write a commented environment file to start from",
+    "check": "find what is wrong in an environment file",
+    "plan": "say what would be made, and what it costs",
+    "render": "write the runtime and job files",
+    "synth": "write the CloudFormation templates (a cloud assembly)",
+    "lock": "resolve AMI ids and image digests once, into FILE.lock",
+    "bootstrap": "prepare the account and region for the CDK, once",
+    "deploy": "make the environment",
+    "launch": "start a job, or join the run that is there",
+    "status": "say what runs, and why something does not",
+    "logs": "print the log of a run",
+    "destroy": "remove everything that is ours, and prove it",
+    "leftovers": "list what outlived the stacks",
+    "catalog": "instance types, chips, images and their sources",
+    "schema": "the JSON Schema of the environment file",
+    "local": "the local cloud: up, down, status, env",
+    "cdk": "run the pinned CDK CLI with the kit's own Node",
+}
+
+
+class LazyVerbs(click.Group):
+    """Knows the verbs' names and one-line helps without importing them: `--help` stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in VERBS:
+            return None
+        verb: click.Command = importlib.import_module(f"scripts.verbs.{cmd_name}").command
+        return verb
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+@click.group(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
+@click.option("--local", is_flag=True, help="Act on the local cloud (an emulator on this machine), not on AWS.")
+@click.option("--profile", metavar="NAME", help="The AWS profile to act with.")
+@click.version_option(package_name="neuronkit")
+@click.pass_context
+def neuronkit(ctx: click.Context, as_json: bool, local: bool, profile: str | None) -> None:
+    """One environment file in; a training pilot on AWS Trainium out; and back to nothing."""
+    ctx.obj = Console(json=as_json, local=local, profile=profile)
+
+
+def main() -> None:
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code: 0 done, 1 our bug, 2 wrong input, 3 the world says no, 4 the job failed, 130 interrupted."""
+    options, arguments = _global_options_first(arguments)
+    console = Console(json="--json" in options)
+    try:
+        result: Any = neuronkit.main(args=options + arguments, prog_name="neuronkit", standalone_mode=False)
+    except KitError as error:
+        console.error(error)
+        return error.exit_code
+    except click.exceptions.Abort:
+        console.progress("neuronkit: interrupted; the same command continues from here")
+        return 130
+    except click.ClickException as error:
+        error.show()
+        return 2
+    return result if isinstance(result, int) else 0
+
+
+def _global_options_first(arguments: list[str]) -> tuple[list[str], list[str]]:
+    """Lets people write the global options after the verb as well; `cdk` gets its arguments untouched."""
+    verb = next((a for a in arguments if not a.startswith("-")), None)
+    if verb == "cdk":
+        return [], arguments
+    options: list[str] = []
+    rest: list[str] = []
+    remaining = iter(arguments)
+    for argument in remaining:
+        if argument in ("--json", "--local"):
+            options.append(argument)
+        elif argument == "--profile":
+            options += [argument, *([value] if (value := next(remaining, None)) is not None else [])]
+        elif argument.startswith("--profile="):
+            options.append(argument)
+        else:
+            rest.append(argument)
+    return options, rest
