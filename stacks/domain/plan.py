@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stacks.domain.catalog import Catalog, InstanceType
-from stacks.domain.environment import Cluster, Environment, Job
+from stacks.domain.catalog import Catalog
+from stacks.domain.environment import Environment, Job
 from stacks.domain.lock import Lock
 from stacks.domain.names import ENVIRONMENT_TAG, LIFETIME_TAG, OWNER_TAG, StackNames, stack_names
-from stacks.domain.network_interfaces import NetworkInterface, arrange
+from stacks.domain.network_interfaces import NetworkInterface
 from stacks.domain.selection import SelectedAmi, SelectedImage, Selection, select
+from stacks.domain.sizing import (
+    interfaces_of,
+    logical_core_size,
+    processes_per_node,
+    shared_memory_mib,
+    task_memory_mib,
+    uses_placement_group,
+)
 
 UNRESOLVED_AMI = "ami-UNRESOLVED-run-neuronkit-lock"
 DEFAULT_ROOT_DEVICE_NAME = "/dev/xvda"
-MIB_PER_GIB = 1024
-# What the host, the ECS agent and the kernel keep: a job that asks for more never starts (508,416 MiB of
-# 524,288 was refused on a 512 GiB host, torchx issue 795; 96.9 % was there).
-HOST_MEMORY_SHARE = 0.94
-HOST_MEMORY_RESERVE_MIB = 2048
-SHARED_MEMORY_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,40 +210,6 @@ def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> 
     )
 
 
-def logical_core_size(cluster: Cluster, instance_type: InstanceType) -> int:
-    """The file's LNC, else the chip's default, else 1 (no joining) where nothing states a default."""
-    chip = instance_type.chip
-    default = chip.default_logical_core_size if chip else None
-    return cluster.logical_core_size or default or 1
-
-
-def processes_per_node(job: Job, logical_cores_per_node: int) -> int:
-    """JAX runs one process a node, torch-neuronx one process a logical core."""
-    if job.processes_per_node is not None:
-        return job.processes_per_node
-    return 1 if job.framework == "jax" else logical_cores_per_node
-
-
-def task_memory_mib(memory_gib: float) -> int:
-    """What a container may ask for on a host with so much memory."""
-    host_mib = memory_gib * MIB_PER_GIB
-    return int(min(host_mib * HOST_MEMORY_SHARE, host_mib - HOST_MEMORY_RESERVE_MIB))
-
-
-def uses_placement_group(cluster: Cluster, capacity_kind: str) -> bool:
-    """A block is placed as a whole already; reserved capacity outside the group would be lost to it."""
-    if cluster.placement_group != "auto":
-        return cluster.placement_group == "yes"
-    return capacity_kind != "capacity-block" and cluster.nodes > 1
-
-
-def interfaces_of(cluster: Cluster, instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
-    """Of one node. AWS Batch gives every multi-node container an interface of its own, on the primary card."""
-    if cluster.efa == "off" or instance_type.efa_interfaces_max == 0:
-        return (NetworkInterface(card_index=0, device_index=0, interface_type="interface"),)
-    return arrange(instance_type, task_interfaces_on_primary_card=1)
-
-
 def _cluster_plan(
     environment: Environment, name: str, selection: Selection, lock: Lock | None, catalog: Catalog
 ) -> ClusterPlan:
@@ -322,7 +290,7 @@ def _job_plan(
         image=_image_plan(image, lock),
         vcpus_per_node=cluster.vcpus_per_node,
         memory_mib_per_node=memory_mib,
-        shared_memory_mib_per_node=int(memory_mib * SHARED_MEMORY_SHARE),
+        shared_memory_mib_per_node=shared_memory_mib(memory_mib),
         source=job.source,
         command=job.command,
         data=job.data,

@@ -1,0 +1,46 @@
+"""Starter environment files: commented, and without errors as they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from stacks.domain.render.engine import render
+
+
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """`name` names the environment, `file` is what the comments call the file, `schema` where its JSON Schema lies."""
+
+    name: str
+    file: str
+    schema: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trn1FirstHour(Starter):
+    template: ClassVar[str] = "environments/trn1-first-hour.yaml.j2"
+    title: ClassVar[str] = "one chip, on demand: a first real run for a few dollars"
+
+
+@dataclass(frozen=True, slots=True)
+class Trn1Pilot(Starter):
+    template: ClassVar[str] = "environments/trn1-pilot.yaml.j2"
+    title: ClassVar[str] = "4 nodes with 64 Trainium1 chips, on demand"
+
+
+@dataclass(frozen=True, slots=True)
+class Trn2Pilot(Starter):
+    template: ClassVar[str] = "environments/trn2-pilot.yaml.j2"
+    title: ClassVar[str] = "4 nodes with 64 Trainium2 chips, from a capacity block"
+
+
+STARTERS: dict[str, type[Trn1FirstHour] | type[Trn1Pilot] | type[Trn2Pilot]] = {
+    "trn1-first-hour": Trn1FirstHour,
+    "trn1-pilot": Trn1Pilot,
+    "trn2-pilot": Trn2Pilot,
+}
+
+
+def starter_text(starter: str, *, name: str, file: str, schema: str) -> str:
+    return render(STARTERS[starter](name, file, schema))

@@ -1,0 +1,148 @@
+"""How nodes are bought: names, ids, kinds, and what each kind forbids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.domain.findings import Severity, closest, one_of
+from stacks.domain.rules.rule import Facts, Problem, Rule
+
+BLOCK_INSTANCES_MAX = 64
+BLOCKS_INSTANCES_MAX = 256
+BLOCK_SOURCE = "EC2 user guide, capacity-blocks-using; botocore 1.44.8 DescribeCapacityBlockOfferings"
+BATCH_SOURCE = "AWS Batch user guide, mnp-ce"
+
+
+def capacity_exists(facts: Facts) -> Iterator[Problem]:
+    names = list(facts.environment.capacity)
+    for name, cluster in facts.environment.clusters.items():
+        if cluster.capacity not in names:
+            near = closest(cluster.capacity, names)
+            yield Problem(
+                ("clusters", name, "capacity"),
+                repr(cluster.capacity),
+                one_of(names),
+                "no such entry under capacity",
+                f"did you mean {near!r}?" if near else "",
+            )
+
+
+def capacity_is_used(facts: Facts) -> Iterator[Problem]:
+    used = {cluster.capacity for cluster in facts.environment.clusters.values()}
+    for name in facts.environment.capacity:
+        if name not in used:
+            yield Problem(("capacity", name), message="no cluster uses it", fix="remove it", at_key=True)
+
+
+def capacity_is_bought(facts: Facts) -> Iterator[Problem]:
+    for name, capacity in facts.environment.capacity.items():
+        if capacity.kind in ("reservation", "capacity-block") and capacity.id is None:
+            yield Problem(
+                ("capacity", name, "id"),
+                "null",
+                message=f"the {capacity.kind} is not bought yet: plan and synth work, deploy refuses",
+                fix="buy it, then write its id (cr-…) here; the local cloud supplies one",
+            )
+
+
+def id_belongs_to_kind(facts: Facts) -> Iterator[Problem]:
+    for name, capacity in facts.environment.capacity.items():
+        if capacity.kind in ("on-demand", "spot") and capacity.id is not None:
+            yield Problem(
+                ("capacity", name, "id"),
+                capacity.id,
+                "null",
+                f"{capacity.kind} capacity has no id: the reservation would stay unused, and be paid for",
+                "write kind: reservation or kind: capacity-block, or remove the id",
+            )
+
+
+def batch_without_spot(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        if cluster.scheduler == "batch" and facts.capacity_kind(name) == "spot":
+            yield Problem(
+                ("clusters", name, "capacity"),
+                repr(cluster.capacity),
+                "capacity of kind on-demand, reservation or capacity-block",
+                "AWS Batch runs no multi-node jobs on spot capacity",
+                "change the kind",
+            )
+
+
+def placement_group_without_block(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        if cluster.placement_group == "yes" and facts.capacity_kind(name) == "capacity-block":
+            yield Problem(
+                ("clusters", name, "placement_group"),
+                "yes",
+                "auto or no",
+                "reserved instances outside the group would not start; a block is placed as a whole already",
+                "write auto",
+            )
+
+
+def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        if facts.capacity_kind(name) == "capacity-block" and cluster.nodes > BLOCK_INSTANCES_MAX:
+            yield Problem(
+                ("clusters", name, "nodes"),
+                str(cluster.nodes),
+                f"1 to {BLOCK_INSTANCES_MAX} nodes from one block",
+                "more than a capacity block can hold",
+                "use several clusters, each with its block",
+            )
+
+
+def blocks_together_are_not_too_large(facts: Facts) -> Iterator[Problem]:
+    in_blocks = [n for n in facts.environment.clusters if facts.capacity_kind(n) == "capacity-block"]
+    total = sum(facts.environment.clusters[name].nodes for name in in_blocks)
+    if total > BLOCKS_INSTANCES_MAX:
+        yield Problem(
+            ("clusters",),
+            f"{total} nodes in capacity blocks",
+            f"{BLOCKS_INSTANCES_MAX} over all blocks",
+            "more than EC2 sells to one account",
+            at_key=True,
+        )
+
+
+def option_is_offered(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        instance_type, kind = facts.instance_type(name), facts.capacity_kind(name)
+        if instance_type is None or kind not in ("on-demand", "spot", "capacity-block"):
+            continue
+        if kind not in instance_type.purchase_options:
+            yield Problem(
+                ("clusters", name, "capacity"),
+                kind,
+                one_of(sorted(instance_type.purchase_options)),
+                f"EC2 did not list {cluster.instance_type} as sold this way",
+                "ask EC2 (DescribeInstanceTypes, SupportedUsageClasses) before you count on it",
+            )
+
+
+def block_on_batch_is_unverified(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        kind = facts.capacity_kind(name)
+        if cluster.scheduler == "batch" and kind in ("capacity-block", "reservation"):
+            yield Problem(
+                ("clusters", name, "capacity"),
+                repr(cluster.capacity),
+                message=f"a {kind} on AWS Batch is unverified: Batch's guide calls launch-template market options "
+                "ignored, AWS's own samples set them",
+                fix="start one node and look at its reservation before you rely on it",
+            )
+
+
+RULES = (
+    Rule("NK210", Severity.ERROR, "unknown capacity", "nodes must be bought somehow", "`neuronkit schema`", capacity_exists),
+    Rule("NK211", Severity.WARNING, "unused capacity", "a block is paid for, used or not", BLOCK_SOURCE, capacity_is_used),
+    Rule("NK212", Severity.WARNING, "capacity not bought yet", "nodes cannot start", BLOCK_SOURCE, capacity_is_bought),
+    Rule("NK213", Severity.ERROR, "an id on capacity without one", "a field not carried means idle, paid capacity", "eksctl issues 8320, 8155", id_belongs_to_kind),
+    Rule("NK214", Severity.ERROR, "spot on Batch", "multi-node jobs are refused there", BATCH_SOURCE, batch_without_spot),
+    Rule("NK215", Severity.ERROR, "placement group with a capacity block", "11 of 16 reserved instances started, the rest never", "eksctl issue 7949; " + BLOCK_SOURCE, placement_group_without_block),
+    Rule("NK216", Severity.ERROR, "block too large", "EC2 sells at most 64 instances a block", BLOCK_SOURCE, block_is_not_too_large),
+    Rule("NK217", Severity.ERROR, "blocks too large together", "EC2 sells at most 256 instances over all blocks", BLOCK_SOURCE, blocks_together_are_not_too_large),
+    Rule("NK218", Severity.WARNING, "purchase option not listed", "existence, availability and price are three facts", "EC2 DescribeInstanceTypes, captured about 2026-10-01 (moto 5.2.5)", option_is_offered),
+    Rule("NK219", Severity.WARNING, "reserved capacity on Batch is unverified", "sources disagree", "AWS Batch user guide, launch-templates; awslabs/awsome-distributed-ai 1.architectures/3.aws-batch", block_on_batch_is_unverified),
+)  # fmt: skip

@@ -1,0 +1,142 @@
+"""Instance types, regions and zones: does it exist, is it there, and is it counted in the right unit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.domain.catalog import region_of_zone_id
+from stacks.domain.findings import Severity, closest, one_of
+from stacks.domain.rules.rule import Facts, Problem, Rule
+
+OFFERINGS_SOURCE = "EC2 DescribeInstanceTypeOfferings, captured about 2026-10-01 (moto 5.2.5)"
+TYPES_SOURCE = "EC2 DescribeInstanceTypes, captured about 2026-10-01 (moto 5.2.5)"
+ZONES_SOURCE = "EC2 DescribeAvailabilityZones, as recorded in the catalog"
+
+
+def region_exists(facts: Facts) -> Iterator[Problem]:
+    region = facts.environment.region
+    if region not in facts.catalog.regions:
+        near = closest(region, facts.catalog.regions)
+        yield Problem(("region",), repr(region), "an AWS region", fix=f"did you mean {near!r}?" if near else "")
+
+
+def zone_is_of_region(facts: Facts) -> Iterator[Problem]:
+    zone_id, region = facts.environment.network.zone_id, facts.environment.region
+    home = region_of_zone_id(zone_id)
+    if region not in facts.catalog.regions or home == region:
+        return
+    where = f"a zone of {home}" if home else "a zone of no known region"
+    yield Problem(
+        ("network", "zone_id"),
+        repr(zone_id),
+        one_of(facts.catalog.regions[region]),
+        f"{where}, but the region is {region}",
+        "change the zone id, or the region",
+    )
+
+
+def zone_exists(facts: Facts) -> Iterator[Problem]:
+    zone_id, region = facts.environment.network.zone_id, facts.environment.region
+    known = facts.catalog.regions.get(region, ())
+    if known and region_of_zone_id(zone_id) == region and zone_id not in known:
+        yield Problem(("network", "zone_id"), repr(zone_id), one_of(known), "no such zone in the catalog")
+
+
+def type_exists(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        if facts.catalog.get(cluster.instance_type) is None:
+            near = facts.catalog.closest(cluster.instance_type)
+            unverified = facts.catalog.unverified.get(cluster.instance_type)
+            yield Problem(
+                ("clusters", name, "instance_type"),
+                repr(cluster.instance_type),
+                "a type that `neuronkit catalog` lists",
+                f"no such EC2 instance type{f' ({unverified.why})' if unverified else ''}",
+                f"did you mean {near!r}?" if near else "",
+            )
+
+
+def type_has_chips(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        instance_type = facts.instance_type(name)
+        if instance_type is not None and not instance_type.is_neuron:
+            yield Problem(
+                ("clusters", name, "instance_type"),
+                repr(cluster.instance_type),
+                "a type with Neuron chips",
+                "has GPUs, and a cluster of this kit trains on Neuron chips",
+                "choose one from `neuronkit catalog`",
+            )
+
+
+def type_is_in_region(facts: Facts) -> Iterator[Problem]:
+    region = facts.environment.region
+    for name, cluster in facts.environment.clusters.items():
+        instance_type = facts.instance_type(name)
+        if instance_type is None or region not in facts.catalog.regions:
+            continue
+        if region not in instance_type.regions:
+            yield Problem(
+                ("clusters", name, "instance_type"),
+                repr(cluster.instance_type),
+                one_of(instance_type.regions) if instance_type.regions else "",
+                f"not offered in {region}; it is in: {', '.join(instance_type.regions) or 'no region that is known'}",
+                "change region and zone_id, or the type",
+            )
+
+
+def type_is_in_zone(facts: Facts) -> Iterator[Problem]:
+    zone_id, region = facts.environment.network.zone_id, facts.environment.region
+    for name, cluster in facts.environment.clusters.items():
+        instance_type = facts.instance_type(name)
+        zones = instance_type.zone_ids.get(region, ()) if instance_type else ()
+        if zones and region_of_zone_id(zone_id) == region and zone_id not in zones:
+            yield Problem(
+                ("network", "zone_id"),
+                repr(zone_id),
+                one_of(zones),
+                f"{cluster.instance_type} (cluster {name}) is not offered in this zone",
+                f"write {zones[0]}",
+            )
+
+
+def logical_core_size_fits_chip(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        instance_type = facts.instance_type(name)
+        chip = instance_type.chip if instance_type else None
+        if chip and cluster.logical_core_size and cluster.logical_core_size not in chip.logical_core_sizes:
+            yield Problem(
+                ("clusters", name, "logical_core_size"),
+                str(cluster.logical_core_size),
+                one_of(str(size) for size in chip.logical_core_sizes),
+                f"{chip.name} cannot join its physical cores so",
+                "leave the key out",
+            )
+
+
+RULES = (
+    Rule("NK201", Severity.ERROR, "unknown region", "nothing can be looked up for it", ZONES_SOURCE, region_exists),
+    Rule(
+        "NK202", Severity.ERROR, "a zone of another region",
+        "zone letters differ from account to account; zone ids belong to one region", ZONES_SOURCE, zone_is_of_region,
+    ),
+    Rule("NK203", Severity.WARNING, "unknown zone", "the subnet could not be made", ZONES_SOURCE, zone_exists),
+    Rule(
+        "NK204", Severity.ERROR, "unknown instance type",
+        "lists elsewhere name types that do not exist", TYPES_SOURCE, type_exists,
+    ),
+    Rule("NK205", Severity.ERROR, "no Neuron chips", "images and runtime are Neuron's", TYPES_SOURCE, type_has_chips),
+    Rule(
+        "NK206", Severity.ERROR, "type not offered in the region",
+        "an on-demand group of a type that is not there fails for ever", OFFERINGS_SOURCE, type_is_in_region,
+    ),
+    Rule(
+        "NK207", Severity.ERROR, "type not offered in the zone",
+        "a cluster lives in one zone, and few zones have the chips", OFFERINGS_SOURCE, type_is_in_zone,
+    ),
+    Rule(
+        "NK208", Severity.ERROR, "logical core size the chip does not have",
+        "a runtime with another LNC than the compiled model does not load it",
+        "aws-neuron-sdk@81ce03ae about-neuron/arch/neuron-features/logical-neuroncore-config.rst", logical_core_size_fits_chip,
+    ),
+)  # fmt: skip

@@ -1,0 +1,93 @@
+"""Addresses and interfaces."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+
+from stacks.domain.findings import Severity
+from stacks.domain.network_interfaces import ip_addresses_per_node
+from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.sizing import interfaces_of, node_subnet_cidr
+
+CIDR_SOURCE = "Amazon VPC user guide, vpc-cidr-blocks"
+EFA_SOURCE = "EC2 user guide, efa-acc-inst-types; AWS Batch user guide, efa"
+ADDRESSES_RESERVED_PER_SUBNET = 5
+TASK_INTERFACES_PER_NODE = 1
+
+
+def cidr_is_valid(facts: Facts) -> Iterator[Problem]:
+    cidr = facts.environment.network.cidr
+    try:
+        network = ipaddress.IPv4Network(cidr)
+    except ValueError as error:
+        yield Problem(("network", "cidr"), repr(cidr), "an IPv4 range such as 10.42.0.0/16", str(error))
+        return
+    if not 16 <= network.prefixlen <= 24:
+        yield Problem(("network", "cidr"), repr(cidr), "a range of /16 to /24", "no size that a VPC with two subnets can have")
+    elif not network.is_private:
+        yield Problem(("network", "cidr"), repr(cidr), "a private range", "public addresses", "write 10.42.0.0/16")
+
+
+def addresses_suffice(facts: Facts) -> Iterator[Problem]:
+    cidr = facts.environment.network.cidr
+    try:
+        free = ipaddress.IPv4Network(node_subnet_cidr(cidr)).num_addresses - ADDRESSES_RESERVED_PER_SUBNET
+    except ValueError:
+        return
+    needed = 0
+    for name, cluster in facts.environment.clusters.items():
+        instance_type = facts.instance_type(name)
+        if instance_type is not None:
+            per_node = ip_addresses_per_node(interfaces_of(cluster, instance_type)) + TASK_INTERFACES_PER_NODE
+            needed += cluster.nodes * per_node
+    if needed > free:
+        yield Problem(
+            ("network", "cidr"),
+            repr(cidr),
+            message=f"the nodes need {needed} addresses, the node subnet {node_subnet_cidr(cidr)} has {free}",
+            fix="take a larger range, such as 10.42.0.0/16, or fewer nodes",
+        )
+
+
+def several_nodes_have_efa(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        instance_type = facts.instance_type(name)
+        if cluster.nodes < 2 or instance_type is None:
+            continue
+        if instance_type.efa_interfaces_max == 0:
+            yield Problem(
+                ("clusters", name, "instance_type"),
+                repr(cluster.instance_type),
+                message=f"the type has no EFA: {cluster.nodes} nodes talk over plain TCP",
+                fix="expect it to be slow, or take a type with EFA",
+            )
+        elif cluster.efa == "off":
+            yield Problem(
+                ("clusters", name, "efa"),
+                "off",
+                "auto",
+                f"{cluster.nodes} nodes talk over plain TCP, though the type has {instance_type.efa_interfaces_max} EFA interfaces",
+                "write auto",
+            )
+
+
+def several_nodes_are_near(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        spread = cluster.placement_group == "no" and facts.capacity_kind(name) != "capacity-block"
+        if spread and cluster.nodes > 1:
+            yield Problem(
+                ("clusters", name, "placement_group"),
+                "no",
+                "auto or yes",
+                "EFA on Batch wants all instances in one cluster placement group",
+                "write auto",
+            )
+
+
+RULES = (
+    Rule("NK220", Severity.ERROR, "not a usable address range", "the VPC could not be made", CIDR_SOURCE, cidr_is_valid),
+    Rule("NK221", Severity.ERROR, "too few addresses", "every `interface`, every `efa` and every task takes one", EFA_SOURCE, addresses_suffice),
+    Rule("NK222", Severity.WARNING, "several nodes without EFA", "the job runs, silently slow", "SkyPilot sky/clouds/aws.py:82", several_nodes_have_efa),
+    Rule("NK223", Severity.WARNING, "several nodes without a placement group", "latency, and EFA's rule", EFA_SOURCE, several_nodes_are_near),
+)  # fmt: skip

@@ -1,0 +1,146 @@
+"""Image, AMI and chip: do they fit each other?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stacks.domain.findings import Severity
+from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.software import driver_verdict, removed_variables
+
+IMAGES_SOURCE = "aws-neuron/deep-learning-containers@2be9ed1 README.md"
+DRIVER_SOURCE = "aws-neuron-sdk@81ce03ae release-notes/components/runtime.rst"
+LIFECYCLE_SOURCE = "aws-neuron-sdk@81ce03ae about-neuron/announcements/neuron2.x"
+
+
+def an_image_exists(facts: Facts) -> Iterator[Problem]:
+    for name, job in facts.environment.jobs.items():
+        instance_type = facts.instance_type(job.cluster)
+        if instance_type is None or not instance_type.is_neuron or name in facts.selection.images:
+            continue
+        sdk = facts.environment.software.sdk
+        which = "" if sdk == "auto" else f" with SDK {sdk}"
+        yield Problem(
+            ("jobs", name, "framework"),
+            repr(job.framework),
+            message=f"no {job.framework} training image{which} for {instance_type.family} is known",
+            fix="see `neuronkit catalog --software`; name one of your own under software.images",
+        )
+
+
+def an_ami_fits_all_images(facts: Facts) -> Iterator[Problem]:
+    for name in facts.environment.clusters:
+        if name in facts.selection.amis:
+            continue
+        jobs = [job for job, found in facts.environment.jobs.items() if found.cluster == name]
+        yield Problem(
+            ("clusters", name),
+            message=f"no known AMI's driver fits the images of all its jobs ({', '.join(jobs)})",
+            fix="give jobs of different frameworks clusters of their own",
+            at_key=True,
+        )
+
+
+def driver_accepts_image(facts: Facts) -> Iterator[Problem]:
+    for name, job in facts.environment.jobs.items():
+        image, ami = facts.selection.images.get(name), facts.selection.amis.get(job.cluster)
+        if image is None or ami is None or image.known is None or ami.known is None:
+            continue
+        verdict = driver_verdict(ami.known.driver, image.known.runtime)
+        if verdict.accepted is False:
+            yield Problem(
+                ("software", "ami"),
+                repr(ami.reference),
+                message=f"its driver {ami.known.driver} does not start the runtime {image.known.runtime} "
+                f"of job {name}'s image: {verdict.why}",
+                fix="write auto, or an AMI of a fitting date",
+            )
+
+
+def image_fits_family(facts: Facts) -> Iterator[Problem]:
+    for name, job in facts.environment.jobs.items():
+        image, instance_type = facts.selection.images.get(name), facts.instance_type(job.cluster)
+        if image is None or image.known is None or instance_type is None:
+            continue
+        if instance_type.family not in image.known.families:
+            yield Problem(
+                ("software", "images", job.framework),
+                repr(image.uri),
+                f"an image for {instance_type.family}",
+                f"made for {', '.join(sorted(image.known.families))}",
+                "leave the key out",
+            )
+
+
+def image_is_pinned(facts: Facts) -> Iterator[Problem]:
+    for framework, uri in facts.environment.software.images.items():
+        if uri.rpartition(":")[2] == "latest":
+            yield Problem(
+                ("software", "images", framework),
+                repr(uri),
+                "a version's tag or a digest",
+                "`latest` changes under a plan",
+                "name the version",
+            )
+
+
+def unknown_pair_is_said(facts: Facts) -> Iterator[Problem]:
+    for framework, uri in facts.environment.software.images.items():
+        known = any(i.uri == uri and i.known for i in facts.selection.images.values())
+        used = any(i.uri == uri for i in facts.selection.images.values())
+        if used and not known:
+            yield Problem(
+                ("software", "images", framework),
+                repr(uri),
+                message="not in the bundled data: whether the AMI's driver starts it was not checked",
+                fix="run a one-node job first",
+            )
+
+
+def framework_is_maintained(facts: Facts) -> Iterator[Problem]:
+    for name, job in facts.environment.jobs.items():
+        image = facts.selection.images.get(name)
+        if image is not None and image.known is not None and image.known.state != "current":
+            yield Problem(
+                ("jobs", name, "framework"),
+                repr(job.framework),
+                message=f"its newest image (SDK {image.known.sdk}) is {_state_words(image.known.state)}",
+                fix="plan for JAX, or for the old SDK to stay pinned",
+            )
+
+
+def variables_exist(facts: Facts) -> Iterator[Problem]:
+    for name, job in facts.environment.jobs.items():
+        image = facts.selection.images.get(name)
+        if image is None or image.known is None:
+            continue
+        removed = {variable.name: variable for variable in removed_variables(image.known.sdk)}
+        for key in job.environment:
+            if key in removed:
+                yield Problem(
+                    ("jobs", name, "environment", key),
+                    key,
+                    message=f"removed in SDK {removed[key].removed_in_sdk}; the image has {image.known.sdk}",
+                    fix="remove it",
+                    at_key=True,
+                )
+
+
+def _state_words(state: str) -> str:
+    return {
+        "last": "the last: nothing newer will come",
+        "maintenance": "in maintenance: fixes only",
+        "ended": "no longer supported",
+    }[state]
+
+
+RULES = (
+    Rule("NK240", Severity.ERROR, "no image", "the job could not start", IMAGES_SOURCE, an_image_exists),
+    Rule("NK241", Severity.ERROR, "no AMI fits", "driver and runtime must fit, or nrt_init fails", DRIVER_SOURCE, an_ami_fits_all_images),
+    Rule("NK242", Severity.ERROR, "driver refuses the image's runtime", "nrt_init fails on every node, on paid time", DRIVER_SOURCE, driver_accepts_image),
+    Rule("NK243", Severity.ERROR, "image not made for the type", "it would not find its chips", IMAGES_SOURCE, image_fits_family),
+    Rule("NK244", Severity.ERROR, "image tag `latest`", "what was tested is not what runs", "field lesson: unpinned images broke Inf2 fleets (deep-learning-containers README)", image_is_pinned),
+    Rule("NK245", Severity.WARNING, "unknown image", "not checked is not fine", DRIVER_SOURCE, unknown_pair_is_said),
+    Rule("NK246", Severity.WARNING, "framework at its end", "the pilot's answer must outlive the framework", LIFECYCLE_SOURCE, framework_is_maintained),
+    Rule("NK247", Severity.WARNING, "variable that no longer exists", "samples still set it", "aws-neuron-sdk@81ce03ae release-notes/components/runtime.rst:55", variables_exist),
+)  # fmt: skip

@@ -1,0 +1,65 @@
+"""How large things are: cores, processes, memory, interfaces, subnets. Shared by the rules and the plan."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from stacks.domain.catalog import InstanceType
+from stacks.domain.environment import Cluster, Job
+from stacks.domain.network_interfaces import NetworkInterface, arrange
+
+MIB_PER_GIB = 1024
+# What the host, the ECS agent and the kernel keep: a job that asks for more never starts (508,416 MiB of
+# 524,288 was refused on a 512 GiB host, torchx issue 795; 96.9 % was there).
+HOST_MEMORY_SHARE = 0.94
+HOST_MEMORY_RESERVE_MIB = 2048
+SHARED_MEMORY_SHARE = 0.25
+
+
+def logical_core_size(cluster: Cluster, instance_type: InstanceType) -> int:
+    """The file's LNC, else the chip's default, else 1 (no joining) where nothing states a default."""
+    chip = instance_type.chip
+    default = chip.default_logical_core_size if chip else None
+    return cluster.logical_core_size or default or 1
+
+
+def processes_per_node(job: Job, logical_cores_per_node: int) -> int:
+    """JAX runs one process a node, torch-neuronx one process a logical core."""
+    if job.processes_per_node is not None:
+        return job.processes_per_node
+    return 1 if job.framework == "jax" else logical_cores_per_node
+
+
+def task_memory_mib(memory_gib: float) -> int:
+    """What a container may ask for on a host with so much memory."""
+    host_mib = memory_gib * MIB_PER_GIB
+    return int(min(host_mib * HOST_MEMORY_SHARE, host_mib - HOST_MEMORY_RESERVE_MIB))
+
+
+def uses_placement_group(cluster: Cluster, capacity_kind: str) -> bool:
+    """A block is placed as a whole already; reserved capacity outside the group would be lost to it."""
+    if cluster.placement_group != "auto":
+        return cluster.placement_group == "yes"
+    return capacity_kind != "capacity-block" and cluster.nodes > 1
+
+
+def interfaces_of(cluster: Cluster, instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
+    """Of one node. AWS Batch gives every multi-node container an interface of its own, on the primary card."""
+    if cluster.efa == "off" or instance_type.efa_interfaces_max == 0:
+        return (NetworkInterface(card_index=0, device_index=0, interface_type="interface"),)
+    return arrange(instance_type, task_interfaces_on_primary_card=1)
+
+
+def shared_memory_mib(task_memory_mib: int) -> int:
+    """/dev/shm of a container; it counts as the container's memory."""
+    return int(task_memory_mib * SHARED_MEMORY_SHARE)
+
+
+def node_subnet_cidr(vpc_cidr: str) -> str:
+    """The upper half of the VPC: many interfaces, so many addresses. ValueError when it is no range."""
+    return str(list(ipaddress.IPv4Network(vpc_cidr).subnets(prefixlen_diff=1))[1])
+
+
+def public_subnet_cidr(vpc_cidr: str) -> str:
+    """The first /28: it holds the NAT gateway and nothing else."""
+    return str(next(ipaddress.IPv4Network(vpc_cidr).subnets(new_prefix=28)))
