@@ -2,7 +2,7 @@
 
     python -m scripts.record_catalog --as-of 2026-10-01
 
-Run it after an update of moto or after a new row in types.json, and read the diff. moto's data files have no
+It needs the `local` extra. Run it after an update of moto or after a new row in types.json, and read the diff. moto's data files have no
 date of their own: take that of the newest dated thing beside them (the bundled ECS AMI).
 The chip counts and memory of Neuron devices are not recorded: the API is wrong about them (types.json, chips.json).
 """
@@ -12,16 +12,21 @@ from __future__ import annotations
 import argparse
 import gzip
 import importlib.metadata
-import importlib.util
 import json
+import re
+from collections import Counter
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
+import moto
+from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
+
 from stacks.domain.catalog.loading import DATA, read_data
 
 TARGET = DATA / "recorded.json"
-COMMERCIAL_ZONE_PREFIXES = ("af-", "ap-", "ca-", "eu-", "il-", "me-", "mx-", "sa-", "us-east-", "us-west-")
+NEURON_AMI_NAME = r"al2023-ami-ecs-neuron-hvm-2023\.0\.(\d{8})-kernel-6\.1-x86_64"
+COMMERCIAL_REGION_PREFIXES = ("af-", "ap-", "ca-", "eu-", "il-", "me-", "mx-", "sa-", "us-east-", "us-west-")
 
 
 def main() -> None:
@@ -32,13 +37,21 @@ def main() -> None:
 
 def recording(as_of: str) -> str:
     """The file's text: the same installed moto and date give the same bytes."""
-    captured = read_capture("instance_types.json.gz")
+    captured = read_instance_types()
     offered = offered_zone_ids()
     types = [recorded_type(captured[row["name"]], offered, as_of) for row in read_data("types.json")["types"]]
-    return as_text({"types": types, "regions": recorded_regions(offered, as_of)})
+    return as_text(
+        {
+            "types": types,
+            "regions": recorded_regions(offered, as_of),
+            "ecs_neuron_amis": recorded_amis(ecs_neuron_ami_dates(), as_of),
+        }
+    )
 
 
-def recorded_type(api: dict[str, Any], offered: dict[str, dict[str, list[str]]], as_of: str) -> dict[str, Any]:
+def recorded_type(
+    api: dict[str, Any], offered: dict[str, dict[str, list[str]]], as_of: str
+) -> dict[str, Any]:
     """`api` is one answer of DescribeInstanceTypes."""
     network = api["NetworkInfo"]
     gpus = api.get("GpuInfo", {}).get("Gpus", [])
@@ -52,7 +65,9 @@ def recorded_type(api: dict[str, Any], offered: dict[str, dict[str, list[str]]],
         "instance_storage_gb": api.get("InstanceStorageInfo", {}).get("TotalSizeInGB", 0),
         "purchase_options": sorted(api["SupportedUsageClasses"]),
         "zone_ids": {
-            region: zones for region, by_type in offered.items() if (zones := by_type.get(api["InstanceType"], []))
+            region: zones
+            for region, by_type in offered.items()
+            if (zones := by_type.get(api["InstanceType"], []))
         },
         "source": f"{moto_name()} captures of EC2 DescribeInstanceTypes and DescribeInstanceTypeOfferings",
         "as_of": as_of,
@@ -78,41 +93,68 @@ def grouped_cards(cards: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def recorded_regions(offered: dict[str, dict[str, list[str]]], as_of: str) -> list[dict[str, Any]]:
     """moto's own list of zones, with what the captured offerings show beyond it; commercial regions only."""
-    # Imported here: only the recording needs moto's code, and the tests read its data without it.
-    from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend
-
     zones = {
-        region: {zone.zone_id for zone in listed} | {z for found in offered.get(region, {}).values() for z in found}
+        region: {zone.zone_id for zone in listed}
+        | {z for found in offered.get(region, {}).values() for z in found}
         for region, listed in RegionsAndZonesBackend.zones.items()
-        if region.startswith(COMMERCIAL_ZONE_PREFIXES)
+        if region.startswith(COMMERCIAL_REGION_PREFIXES)
     }
     source = f"{moto_name()} zone list and captures of DescribeInstanceTypeOfferings"
     return [
-        {"name": region, "zone_ids": sorted(zones[region]), "source": source, "as_of": as_of} for region in sorted(zones)
+        {"name": region, "zone_ids": sorted(zones[region]), "source": source, "as_of": as_of}
+        for region in sorted(zones)
     ]
+
+
+def recorded_amis(dates_by_region: dict[str, set[str]], as_of: str) -> list[dict[str, Any]]:
+    """The dates that most regions have: one that a single region has is being rolled out, or was withdrawn."""
+    counts = Counter(date for dates in dates_by_region.values() for date in dates)
+    source = f"{moto_name()} capture of the SSM parameters of the ECS-optimized AMIs"
+    return [
+        {"date": date, "source": source, "as_of": as_of}
+        for date in sorted(counts)
+        if counts[date] > len(dates_by_region) / 2
+    ]
+
+
+def ecs_neuron_ami_dates() -> dict[str, set[str]]:
+    """By region, of the AMIs on Amazon Linux 2023 (x86_64)."""
+    folder = moto_folder() / "ssm" / "resources" / "ecs" / "optimized_amis"
+    return {
+        path.name.partition(".")[0]: _neuron_dates(_read_json(path))
+        for path in sorted(folder.glob("*.json.gz"))
+    }
+
+
+def _neuron_dates(parameters: dict[str, Any]) -> set[str]:
+    node: Any = parameters
+    for part in ("aws", "service", "ecs", "optimized-ami", "amazon-linux-2023", "neuron"):
+        node = node.get(part, {})
+    return {match.group(1) for name in node if (match := re.fullmatch(NEURON_AMI_NAME, name))}
 
 
 def offered_zone_ids() -> dict[str, dict[str, list[str]]]:
     """Zone ids by region and instance type."""
     offered: dict[str, dict[str, list[str]]] = {}
-    folder = capture_folder() / "instance_type_offerings" / "availability-zone-id"
+    folder = moto_folder() / "ec2" / "resources" / "instance_type_offerings" / "availability-zone-id"
     for path in sorted(folder.glob("*.json.gz")):
         by_type = offered.setdefault(path.name.partition(".")[0], {})
-        for row in json.loads(gzip.decompress(path.read_bytes())):
+        for row in _read_json(path):
             by_type.setdefault(row["InstanceType"], []).append(row["Location"])
-    return {region: {name: sorted(zones) for name, zones in by_type.items()} for region, by_type in offered.items()}
+    return {
+        region: {name: sorted(zones) for name, zones in by_type.items()}
+        for region, by_type in offered.items()
+    }
 
 
-def read_capture(name: str) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(gzip.decompress((capture_folder() / name).read_bytes()))
-    return content
+def read_instance_types() -> dict[str, Any]:
+    """Answers of DescribeInstanceTypes by type."""
+    types: dict[str, Any] = _read_json(moto_folder() / "ec2" / "resources" / "instance_types.json.gz")
+    return types
 
 
-def capture_folder() -> Path:
-    spec = importlib.util.find_spec("moto")
-    if spec is None or spec.origin is None:
-        raise SystemExit("moto is not installed: pip install -e '.[local]'")
-    return Path(spec.origin).parent / "ec2" / "resources"
+def moto_folder() -> Path:
+    return Path(moto.__file__).parent
 
 
 def moto_name() -> str:
@@ -127,6 +169,10 @@ def as_text(tables: dict[str, list[dict[str, Any]]]) -> str:
 
 def _lines(rows: list[dict[str, Any]]) -> str:
     return ",\n".join("    " + json.dumps(row, ensure_ascii=False) for row in rows)
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 def _card_kind(card: dict[str, Any]) -> tuple[int, tuple[str, ...], float]:

@@ -83,9 +83,10 @@ class EcsNeuronAmi:
 class EfaInstaller:
     version: str
     url: str
+    sha256: str
     signature_url: str
     key_url: str
-    key_fingerprint: str | None
+    key_fingerprint: str
     source: str
     as_of: str
     note: str = ""
@@ -126,14 +127,15 @@ def sdks() -> tuple[Sdk, ...]:
 @functools.cache
 def images() -> tuple[Image, ...]:
     return tuple(
-        Image(**{**row, "families": frozenset(row["families"]), "notes": tuple(row["notes"])}) for row in _rows("images")
+        Image(**{**row, "families": frozenset(row["families"]), "notes": tuple(row["notes"])})
+        for row in _rows("images")
     )
 
 
 @functools.cache
 def ecs_neuron_amis() -> tuple[EcsNeuronAmi, ...]:
     """Oldest first."""
-    return tuple(sorted((EcsNeuronAmi(**row) for row in _rows("ecs_neuron_amis")), key=lambda ami: ami.date))
+    return tuple(_ami(row) for row in read_data("recorded.json")["ecs_neuron_amis"])
 
 
 @functools.cache
@@ -171,14 +173,16 @@ def choose_image(framework: str, family: str, sdk: str = "auto") -> Image | None
 
 
 def choose_ami(wanted: Iterable[Image]) -> EcsNeuronAmi | None:
-    """The newest one whose driver is known to accept the runtime of every image; None when there is none."""
+    """The newest one whose driver accepts the runtime of every image; None when there is none.
+
+    One with the driver that the images' SDK itself shipped goes before a newer one that nothing speaks against.
+    """
     runtimes = [image.runtime for image in wanted]
-    fitting = (
-        ami
-        for ami in reversed(ecs_neuron_amis())
-        if all(driver_accepts_runtime(ami.driver, runtime) for runtime in runtimes)
-    )
-    return next(fitting, None)
+    accepting = [
+        ami for ami in ecs_neuron_amis() if all(driver_accepts_runtime(ami.driver, r) for r in runtimes)
+    ]
+    paired = [ami for ami in accepting if all(_shipped_together(ami.driver, r) for r in runtimes)]
+    return max(paired or accepting, key=lambda ami: ami.date, default=None)
 
 
 def find_image(uri: str) -> Image | None:
@@ -197,20 +201,23 @@ def driver_accepts_runtime(driver: str | None, runtime: str | None) -> bool | No
 
 
 def driver_verdict(driver: str | None, runtime: str | None) -> Verdict:
+    """False where a published rule refuses the pair; true for a driver not older than the one which shipped with
+    the runtime. An older driver may work, but nothing states it."""
     if driver is None or runtime is None:
-        return Verdict(None, "the driver's version is not known" if driver is None else "the runtime's version is not known")
+        what = "driver" if driver is None else "runtime"
+        return Verdict(None, f"the version of the {what} is not known")
     for rule in _rows("driver_rules"):
-        if _applies(rule, driver, runtime):
+        if _refuses(rule, driver, runtime):
             return Verdict(False, f"{rule['why']} ({rule['source']})")
-    shipped = _driver_line_shipped_with(runtime)
+    shipped = _driver_shipped_with(runtime)
     if shipped is None:
-        return Verdict(None, f"no SDK in the data shipped runtime {runtime}")
-    if _line(driver) < shipped:
-        return Verdict(None, f"driver {driver} is older than the one that shipped with runtime {runtime}")
-    return Verdict(True, f"driver {driver} is not older than the one that shipped with runtime {runtime}")
+        return Verdict(None, f"no SDK in the bundled data shipped runtime {runtime}")
+    if _line(driver) < _line(shipped):
+        return Verdict(None, f"driver {driver} is older than {shipped}, which shipped with runtime {runtime}")
+    return Verdict(True, f"driver {driver} is not older than {shipped}, which shipped with runtime {runtime}")
 
 
-def _applies(rule: dict[str, Any], driver: str, runtime: str) -> bool:
+def _refuses(rule: dict[str, Any], driver: str, runtime: str) -> bool:
     """A rule names the pairs that do not work; a bound that is null is open."""
     return _within(driver, rule["driver_min"], rule["driver_max"]) and _within(
         runtime, rule["runtime_min"], rule["runtime_max"]
@@ -218,12 +225,33 @@ def _applies(rule: dict[str, Any], driver: str, runtime: str) -> bool:
 
 
 def _within(version: str, least: str | None, most: str | None) -> bool:
-    return (least is None or _line(version) >= _line(least)) and (most is None or _line(version) <= _line(most))
+    return (least is None or _line(version) >= _line(least)) and (
+        most is None or _line(version) <= _line(most)
+    )
 
 
-def _driver_line_shipped_with(runtime: str) -> tuple[int, ...] | None:
+def _driver_shipped_with(runtime: str) -> str | None:
     return next(
-        (_line(s.driver) for s in sdks() if s.driver and s.runtime and _line(s.runtime) == _line(runtime)), None
+        (s.driver for s in sdks() if s.driver and s.runtime and _line(s.runtime) == _line(runtime)), None
+    )
+
+
+def _shipped_together(driver: str | None, runtime: str | None) -> bool:
+    shipped = _driver_shipped_with(runtime) if runtime else None
+    return driver is not None and shipped is not None and _line(driver) == _line(shipped)
+
+
+def _ami(recorded: dict[str, Any]) -> EcsNeuronAmi:
+    date = recorded["date"]
+    period = next(
+        (p for p in _rows("ecs_neuron_ami_drivers") if p["first_date"] <= date <= p["last_date"]), None
+    )
+    return EcsNeuronAmi(
+        date=date,
+        driver=period["driver"] if period else None,
+        driver_is_derived=True,
+        source=f"{recorded['source']}; driver {period['source']}" if period else recorded["source"],
+        as_of=recorded["as_of"],
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from stacks.domain.catalog.hardware import Chip, Gpu, InstanceType, UltraServer, UnverifiedType
-from stacks.domain.catalog.prices import ServicePrice
+from stacks.domain.catalog.prices import ServiceItem, ServicePrice
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Catalog:
         matches = difflib.get_close_matches(name.lower(), list(self.instance_types), n=1)
         return matches[0] if matches else None
 
-    def service_price(self, what: str, region: str) -> ServicePrice | None:
+    def service_price(self, what: ServiceItem, region: str) -> ServicePrice | None:
         """None: unknown."""
         return next((p for p in self.service_prices if p.what == what and p.region == region), None)
 

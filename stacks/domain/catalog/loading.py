@@ -40,7 +40,9 @@ def load_catalog() -> Catalog:
         instance_types=types,
         chips=chips,
         gpus={t.gpu.name: t.gpu for t in types.values() if t.gpu},
-        ultraservers=tuple(_ultraserver(row, chips) for row in read_data("ultraservers.json")["ultraservers"]),
+        ultraservers=tuple(
+            _ultraserver(row, chips) for row in read_data("ultraservers.json")["ultraservers"]
+        ),
         unverified={row["name"]: UnverifiedType(**row) for row in read_data("unverified.json")["types"]},
         quotas={quota.code: quota for row in read_data("quotas.json")["quotas"] for quota in _quotas(row)},
         regions={region.name: region.zone_ids for region in regions},
@@ -62,17 +64,23 @@ def region_of_zone_id(zone_id: str) -> str | None:
 
 @functools.cache
 def _regions_by_zone_prefix() -> dict[str, str]:
-    return {zone.partition("-")[0]: region for region, zones in load_catalog().regions.items() for zone in zones}
+    return {
+        zone.partition("-")[0]: region for region, zones in load_catalog().regions.items() for zone in zones
+    }
 
 
-def _instance_types(recorded: list[Row], chips: Mapping[str, Chip], gpus: Mapping[str, Row]) -> dict[str, InstanceType]:
+def _instance_types(
+    recorded: list[Row], chips: Mapping[str, Chip], gpus: Mapping[str, Row]
+) -> dict[str, InstanceType]:
     by_name = {row["name"]: row for row in recorded}
     prices: dict[str, list[Price]] = {}
     for row in read_data("prices.json")["prices"]:
         prices.setdefault(row["type"], []).append(_price(row))
     quotas = {family: row for row in read_data("quotas.json")["quotas"] for family in row["families"]}
     return {
-        row["name"]: _instance_type(row, by_name[row["name"]], chips, gpus, prices.get(row["name"], ()), quotas)
+        row["name"]: _instance_type(
+            row, by_name[row["name"]], chips, gpus, prices.get(row["name"], ()), quotas
+        )
         for row in read_data("types.json")["types"]
     }
 

@@ -7,6 +7,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 PriceKind = Literal["on-demand", "spot", "capacity-block"]
+ServiceItem = Literal[
+    "nat-gateway",
+    "nat-gateway-data",
+    "ebs-gp3",
+    "public-ipv4",
+    "logs-ingestion",
+    "s3-standard",
+    "interface-endpoint",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +38,9 @@ class Price:
 class ServicePrice:
     """What the kit's stacks use besides instances."""
 
-    what: str
-    unit: str
-    """What one `usd` buys, for example "hour", "GB" or "GB-month"."""
+    what: ServiceItem
+    unit: Literal["hour", "GB", "GB-month"]
+    """What `usd` buys one of."""
     usd: float
     region: str
     as_of: str
