@@ -55,7 +55,9 @@ class LazyVerbs(click.Group):
 
 @click.group(cls=LazyVerbs, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
-@click.option("--local", is_flag=True, help="Act on the local cloud (an emulator on this machine), not on AWS.")
+@click.option(
+    "--local", is_flag=True, help="Act on the local cloud (an emulator on this machine), not on AWS."
+)
 @click.option("--profile", metavar="NAME", help="The AWS profile to act with.")
 @click.version_option(package_name="neuronkit")
 @click.pass_context

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import Cost, estimate
-from stacks.domain.environment import Loaded, load
-from stacks.domain.findings import Finding, FindingsError, NotChecked, has_errors
+from stacks.domain.environment import Loaded, Source, read, read_source, well_shaped_part
+from stacks.domain.findings import Finding, FindingsError, NotChecked, Severity, has_errors
 from stacks.domain.lock import Lock, lock_path, read_lock
 from stacks.domain.plan import Plan, make_plan
-from stacks.domain.rules import not_checked, run_rules
+from stacks.domain.rules import in_file_order, not_checked, run_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,21 @@ class LoadedPlan:
 
 
 def check(file: Path) -> Checked:
-    """Raises FindingsError only when the file has no shape that rules could look at."""
-    loaded = load(file)
+    """Raises FindingsError, with everything that can be found at once, when the file has not the right shape."""
+    source = read_source(file)
+    try:
+        loaded = Loaded(read(source), source, file)
+    except FindingsError as error:
+        raise FindingsError(in_file_order((*error.findings, *_errors_in_the_rest(source, file)))) from None
     return Checked(loaded, run_rules(loaded, load_catalog()), not_checked(loaded))
+
+
+def _errors_in_the_rest(source: Source, file: Path) -> list[Finding]:
+    rest = well_shaped_part(source)
+    if rest is None:
+        return []
+    found = run_rules(Loaded(rest, source, file), load_catalog())
+    return [finding for finding in found if finding.severity is Severity.ERROR]
 
 
 def load_plan(file: Path, *, local: bool = False) -> LoadedPlan:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
 from stacks.domain.catalog import Catalog
+from stacks.domain.catalog.prices import ServiceItem
 from stacks.domain.plan import ClusterPlan, Plan
 
 HOURS_PER_DAY = 24
@@ -99,7 +100,9 @@ def _cluster_lines(plan: Plan, cluster: ClusterPlan, catalog: Catalog) -> Iterat
     elif usable:
         source = price.source
     else:
-        source = f"unknown until an offering names its fee; a third party quoted ${price.usd_per_hour:g} an hour"
+        source = (
+            f"unknown until an offering names its fee; a third party quoted ${price.usd_per_hour:g} an hour"
+        )
     # A reservation or block is paid whether nodes run or not.
     yield CostLine(
         what,
@@ -110,7 +113,15 @@ def _cluster_lines(plan: Plan, cluster: ClusterPlan, catalog: Catalog) -> Iterat
         while_nodes_run=kind == "on-demand",
     )
     gib = cluster.nodes * cluster.root_volume_gib
-    yield _service_line(plan, catalog, "ebs-gp3", f"{cluster.name}: {gib} GiB root volumes (gp3)", gib, monthly=True, nodes=True)
+    yield _service_line(
+        plan,
+        catalog,
+        "ebs-gp3",
+        f"{cluster.name}: {gib} GiB root volumes (gp3)",
+        gib,
+        monthly=True,
+        nodes=True,
+    )
 
 
 def _network_lines(plan: Plan, catalog: Catalog) -> Iterator[CostLine]:
@@ -119,7 +130,14 @@ def _network_lines(plan: Plan, catalog: Catalog) -> Iterator[CostLine]:
 
 
 def _service_line(
-    plan: Plan, catalog: Catalog, price_name: str, what: str, quantity: float, *, monthly: bool = False, nodes: bool = False
+    plan: Plan,
+    catalog: Catalog,
+    price_name: ServiceItem,
+    what: str,
+    quantity: float,
+    *,
+    monthly: bool = False,
+    nodes: bool = False,
 ) -> CostLine:
     price = catalog.service_price(price_name, plan.region)
     if price is None:

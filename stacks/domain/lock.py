@@ -57,7 +57,9 @@ def read_lock(path: Path) -> Lock | None:
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}", f"delete it and run `neuronkit lock` again") from error
+        raise InputError(
+            f"{path}: cannot be read: {error}", "delete it and run `neuronkit lock` again"
+        ) from error
     try:
         body = json.loads(text)
         body.pop("about", None)
@@ -65,5 +67,8 @@ def read_lock(path: Path) -> Lock | None:
     except (ValueError, AttributeError, ValidationError) as error:
         raise InputError(f"{path}: not a lock file", "delete it and run `neuronkit lock` again") from error
     if lock.version != LOCK_VERSION:
-        raise InputError(f"{path}: lock version {lock.version}; this kit reads {LOCK_VERSION}", "run `neuronkit lock` again")
+        raise InputError(
+            f"{path}: lock version {lock.version}; this kit reads {LOCK_VERSION}",
+            "run `neuronkit lock` again",
+        )
     return lock

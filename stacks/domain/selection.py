@@ -48,9 +48,7 @@ class Selection:
 
 def select(environment: Environment, catalog: Catalog) -> Selection:
     images = {job: image for job in environment.jobs if (image := _image(environment, catalog, job))}
-    amis = {
-        cluster: ami for cluster in environment.clusters if (ami := _ami(environment, catalog, cluster, images))
-    }
+    amis = {cluster: ami for cluster in environment.clusters if (ami := _ami(environment, cluster, images))}
     return Selection(images, amis)
 
 
@@ -67,9 +65,7 @@ def _image(environment: Environment, catalog: Catalog, job_name: str) -> Selecte
     return SelectedImage(image.uri, image) if image else None
 
 
-def _ami(
-    environment: Environment, catalog: Catalog, cluster: str, images: dict[str, SelectedImage]
-) -> SelectedAmi | None:
+def _ami(environment: Environment, cluster: str, images: dict[str, SelectedImage]) -> SelectedAmi | None:
     given = environment.software.ami
     if given != "auto":
         return SelectedAmi(given, find_ami(given))

@@ -51,7 +51,7 @@ def interfaces_of(cluster: Cluster, instance_type: InstanceType) -> tuple[Networ
 
 
 def shared_memory_mib(task_memory_mib: int) -> int:
-    """/dev/shm of a container; it counts as the container's memory."""
+    """The shared memory file system of a container; it counts as the container's memory."""
     return int(task_memory_mib * SHARED_MEMORY_SHARE)
 
 

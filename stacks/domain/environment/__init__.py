@@ -11,7 +11,8 @@ from stacks.domain.environment.model import (
     Software,
     Storage,
 )
-from stacks.domain.environment.reader import Loaded, load, read
+from stacks.domain.environment.partial import well_shaped_part
+from stacks.domain.environment.reader import Loaded, read, read_source
 from stacks.domain.environment.source import Path, Position, Source, format_path
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Source",
     "Storage",
     "format_path",
-    "load",
     "read",
+    "read_source",
+    "well_shaped_part",
 ]

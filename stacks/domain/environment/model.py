@@ -28,7 +28,8 @@ class CdkSettings(Model):
     """How the CDK was, or shall be, bootstrapped in this account and region."""
 
     qualifier: Annotated[
-        str, Field(pattern=r"^[a-z0-9]{1,10}$", description="the CDK bootstrap qualifier: 1 to 10 of a-z and 0-9")
+        str,
+        Field(pattern=r"^[a-z0-9]{1,10}$", description="the CDK bootstrap qualifier: 1 to 10 of a-z and 0-9"),
     ] = "hnb659fds"
     permissions_boundary: Annotated[
         str | None,
@@ -52,7 +53,9 @@ class Network(Model):
 
 
 class Storage(Model):
-    bucket: Annotated[Literal["new"], Field(description="new: an encrypted bucket with a generated name")] = "new"
+    bucket: Annotated[Literal["new"], Field(description="new: an encrypted bucket with a generated name")] = (
+        "new"
+    )
 
 
 class Capacity(Model):
@@ -70,8 +73,12 @@ class Capacity(Model):
 
 class Cluster(Model):
     scheduler: Annotated[Literal["batch"], Field(description="batch: AWS Batch multi-node parallel jobs")]
-    instance_type: Annotated[str, Field(description="an EC2 instance type with Neuron chips; see `neuronkit catalog`")]
-    nodes: Annotated[int, Field(ge=1, le=10_000, description="how many instances the cluster may grow to: 1 to 10000")]
+    instance_type: Annotated[
+        str, Field(description="an EC2 instance type with Neuron chips; see `neuronkit catalog`")
+    ]
+    nodes: Annotated[
+        int, Field(ge=1, le=10_000, description="how many instances the cluster may grow to: 1 to 10000")
+    ]
     capacity: Annotated[PartName, Field(description="the name of an entry under `capacity`")]
     placement_group: Annotated[
         Literal["auto", "yes", "no"],
@@ -82,16 +89,21 @@ class Cluster(Model):
     ] = "auto"
     logical_core_size: Annotated[
         Literal[1, 2] | None,
-        Field(description="physical NeuronCores joined into one logical core (LNC): 1, 2, or null for the chip's default"),
+        Field(
+            description="physical NeuronCores joined into one logical core (LNC): 1, 2, or null for the chip's default"
+        ),
     ] = None
-    root_volume_gib: Annotated[int, Field(ge=64, le=16_384, description="root volume in GiB: 64 to 16384")] = 512
+    root_volume_gib: Annotated[
+        int, Field(ge=64, le=16_384, description="root volume in GiB: 64 to 16384")
+    ] = 512
 
 
 class Software(Model):
     """`auto` means: the newest pair of image and AMI in the bundled data that fit each other."""
 
     sdk: Annotated[
-        str, Field(pattern=r"^(auto|\d+\.\d+\.\d+)$", description="auto, or a Neuron SDK version such as 2.32.0")
+        str,
+        Field(pattern=r"^(auto|\d+\.\d+\.\d+)$", description="auto, or a Neuron SDK version such as 2.32.0"),
     ] = "auto"
     ami: Annotated[
         str,
@@ -102,7 +114,9 @@ class Software(Model):
     ] = "auto"
     images: Annotated[
         dict[Framework, Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:\d+)?/\S+[:@]\S+$")]],
-        Field(description="an image with a tag or digest (registry/repository:tag or …@sha256:…), by framework: jax, torch-neuronx"),
+        Field(
+            description="an image with a tag or digest (registry/repository:tag or …@sha256:…), by framework: jax, torch-neuronx"
+        ),
     ] = {}
 
 
@@ -111,7 +125,9 @@ class Parallelism(Model):
 
     tensor: Annotated[int, Field(ge=1, description="tensor-parallel degree in logical cores")] = 1
     pipeline: Annotated[int, Field(ge=1, description="pipeline-parallel degree")] = 1
-    data: Annotated[int | None, Field(ge=1, description="data-parallel degree, or null for what is left")] = None
+    data: Annotated[int | None, Field(ge=1, description="data-parallel degree, or null for what is left")] = (
+        None
+    )
 
 
 class Job(Model):
@@ -120,23 +136,39 @@ class Job(Model):
     cluster: Annotated[PartName, Field(description="the name of an entry under `clusters`")]
     framework: Annotated[Framework, Field(description="jax or torch-neuronx")]
     source: Annotated[
-        str, Field(min_length=1, description="a directory, relative to this file; or neuronkit:smoke, the shipped smoke job")
+        str,
+        Field(
+            min_length=1,
+            description="a directory, relative to this file; or neuronkit:smoke, the shipped smoke job",
+        ),
     ]
     command: Annotated[
         tuple[Annotated[str, Field(min_length=1)], ...],
-        Field(min_length=1, description="a list: the program and its arguments, run in `source` on every node"),
+        Field(
+            min_length=1, description="a list: the program and its arguments, run in `source` on every node"
+        ),
     ]
-    nodes: Annotated[int | None, Field(ge=1, description="nodes of this job, or null for all of the cluster's")] = None
+    nodes: Annotated[
+        int | None, Field(ge=1, description="nodes of this job, or null for all of the cluster's")
+    ] = None
     processes_per_node: Annotated[
         int | None,
-        Field(ge=1, description="processes on each node, or null for the framework's way (jax 1; torch one a logical core)"),
+        Field(
+            ge=1,
+            description="processes on each node, or null for the framework's way (jax 1; torch one a logical core)",
+        ),
     ] = None
     parallelism: Parallelism = Parallelism()
     precision: Annotated[Precision, Field(description="fp32, bf16, fp16 or fp8")] = "bf16"
     data: Annotated[
-        str | None, Field(pattern=r"^s3://[a-z0-9.-]{3,63}(/\S*)?$", description="s3://bucket/prefix of the data, or null")
+        str | None,
+        Field(
+            pattern=r"^s3://[a-z0-9.-]{3,63}(/\S*)?$", description="s3://bucket/prefix of the data, or null"
+        ),
     ] = None
-    environment: Annotated[dict[VariableName, str], Field(description="variables for the command: names and text")] = {}
+    environment: Annotated[
+        dict[VariableName, str], Field(description="variables for the command: names and text")
+    ] = {}
     secrets: Annotated[
         dict[
             VariableName,
@@ -149,12 +181,17 @@ class Job(Model):
         ],
         Field(description="the ARN of a Secrets Manager secret or of an SSM parameter, by variable"),
     ] = {}
-    attempts: Annotated[int, Field(ge=1, le=10, description="how often the job is started before it counts as failed: 1 to 10")] = 1
+    attempts: Annotated[
+        int,
+        Field(ge=1, le=10, description="how often the job is started before it counts as failed: 1 to 10"),
+    ] = 1
     time_limit_minutes: Annotated[
-        int, Field(ge=1, le=60 * 24 * 182, description="minutes after which an attempt is stopped: 1 to 262080")
+        int,
+        Field(ge=1, le=60 * 24 * 182, description="minutes after which an attempt is stopped: 1 to 262080"),
     ]
     sync_seconds: Annotated[
-        int, Field(ge=5, le=3600, description="seconds between two uploads of metrics and checkpoints: 5 to 3600")
+        int,
+        Field(ge=5, le=3600, description="seconds between two uploads of metrics and checkpoints: 5 to 3600"),
     ] = 60
 
 
@@ -169,12 +206,24 @@ class Environment(Model):
     region: Annotated[str, Field(description="an AWS region such as us-east-2")]
     account: Annotated[
         str | None,
-        Field(pattern=r"^\d{12}$", description='the 12-digit account id in quotes, or null until the first deploy'),
+        Field(
+            pattern=r"^\d{12}$",
+            description="the 12-digit account id in quotes, or null until the first deploy",
+        ),
     ] = None
-    owner: Annotated[str, Field(min_length=1, max_length=128, description="a person or team, written on every resource")]
-    lifetime_days: Annotated[int, Field(ge=1, le=365, description="days until you mean to destroy it: 1 to 365")]
-    budget_usd: Annotated[float, Field(gt=0, strict=False, description="US dollars for the whole lifetime, above 0")]
-    tags: Annotated[dict[str, str], Field(description="names and text: tags that every resource gets besides the kit's own")] = {}
+    owner: Annotated[
+        str, Field(min_length=1, max_length=128, description="a person or team, written on every resource")
+    ]
+    lifetime_days: Annotated[
+        int, Field(ge=1, le=365, description="days until you mean to destroy it: 1 to 365")
+    ]
+    budget_usd: Annotated[
+        float, Field(gt=0, strict=False, description="US dollars for the whole lifetime, above 0")
+    ]
+    tags: Annotated[
+        dict[str, str],
+        Field(description="names and text: tags that every resource gets besides the kit's own"),
+    ] = {}
     cdk: CdkSettings = CdkSettings()
     network: Network
     storage: Storage = Storage()

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
-from pydantic.fields import FieldInfo
+from pydantic import ValidationError
 
 from stacks.domain.environment.model import Environment
+from stacks.domain.environment.shape import place_of
 from stacks.domain.environment.source import Path, Source, format_path, parse, read_text
 from stacks.domain.findings import Finding, FindingsError, Severity, closest, one_of
 
@@ -19,7 +18,12 @@ PART_NAME_WORDS = "a name of a-z, 0-9 and -, a letter first"
 VARIABLE_NAME_WORDS = "a variable's name of letters, digits and _, no digit first"
 
 # Codes of pydantic's error types; what is not listed is a value outside its limits.
-_IDS = {"extra_forbidden": "NK101", "missing": "NK102", "literal_error": "NK104", "string_pattern_mismatch": "NK105"}
+_IDS = {
+    "extra_forbidden": "NK101",
+    "missing": "NK102",
+    "literal_error": "NK104",
+    "string_pattern_mismatch": "NK105",
+}
 _TYPE_ID = "NK103"
 _LIMIT_ID = "NK106"
 _LIMIT_TYPES = (
@@ -37,14 +41,13 @@ class Loaded:
     path: FilePath
 
 
-def load(path: FilePath) -> Loaded:
-    """Raises FindingsError with all findings about text and shape."""
-    file = str(path)
-    source = parse(read_text(path, file), file)
-    return Loaded(read(source), source, path)
+def read_source(path: FilePath) -> Source:
+    """Raises FindingsError when the file is no YAML mapping."""
+    return parse(read_text(path, str(path)), str(path))
 
 
 def read(source: Source) -> Environment:
+    """Raises FindingsError with all findings about the shape."""
     try:
         return Environment.model_validate(source.data)
     except ValidationError as error:
@@ -80,7 +83,7 @@ def _finding(source: Source, details: Any) -> Finding:
 
 
 def _unknown_key(source: Source, path: Path) -> Finding:
-    model = _place(path[:-1]).model
+    model = place_of(path[:-1]).model
     siblings = list(model.model_fields) if model else []
     near = closest(str(path[-1]), siblings)
     position = source.key_position(path)
@@ -101,7 +104,7 @@ def _unknown_key(source: Source, path: Path) -> Finding:
 
 def _missing_key(source: Source, path: Path) -> Finding:
     position = source.key_position(path[:-1])
-    field = _place(path).field
+    field = place_of(path).field
     return Finding(
         id="NK102",
         severity=Severity.ERROR,
@@ -133,7 +136,7 @@ def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
         return str(details["ctx"]["expected"]).replace("'", "")
     if is_key:
         return VARIABLE_NAME_WORDS if path[-2] in ("environment", "secrets") else PART_NAME_WORDS
-    place = _place(path)
+    place = place_of(path)
     if place.model is not None:
         return f"a mapping with the keys {one_of(place.model.model_fields)}"
     if place.field is not None and place.field.description:
@@ -146,55 +149,17 @@ def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
 def _fix(path: Path, details: Any) -> str:
     value = details.get("input")
     if "secrets" in path:
-        return "store the value in Secrets Manager and give its ARN here: a plain secret never belongs in a file"
+        return (
+            "store the value in Secrets Manager and give its ARN here: a plain secret never belongs in a file"
+        )
     if details["type"] in ("string_type", "string_sub_type") and isinstance(value, int | float):
         return "put it in quotes"
-    if details["type"] in ("int_type", "int_parsing", "float_type", "float_parsing") and isinstance(value, str):
+    if details["type"] in ("int_type", "int_parsing", "float_type", "float_parsing") and isinstance(
+        value, str
+    ):
         digits = "".join(c for c in value if c.isdigit())
         return f"write {digits} without quotes or units" if digits else "write a number in digits"
     if details["type"] == "literal_error" and isinstance(value, str):
         near = closest(value, details["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", "))
         return f"did you mean {near!r}?" if near else ""
     return ""
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a path leads in the model: the nearest described field, and the model whose keys may stand there."""
-
-    field: FieldInfo | None
-    model: type[BaseModel] | None
-
-
-def _place(path: Path) -> _Place:
-    field: FieldInfo | None = None
-    annotation: Any = Environment
-    for part in path:
-        if _is_model(annotation):
-            field = annotation.model_fields.get(str(part))
-            if field is None:
-                return _Place(None, None)
-            annotation = _without_none(field.annotation)
-        elif get_origin(annotation) is dict:
-            # A name that the user chose (a cluster, a variable): below it every name looks the same.
-            annotation = _bare(get_args(annotation)[1])
-            field = field if not _is_model(annotation) else None
-        else:
-            annotation = None
-    return _Place(field, annotation if _is_model(annotation) else None)
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-def _bare(annotation: Any) -> Any:
-    """What `Annotated[X, …]` annotates."""
-    return get_args(annotation)[0] if hasattr(annotation, "__metadata__") else annotation
-
-
-def _without_none(annotation: Any) -> Any:
-    bare = _bare(annotation)
-    if get_origin(bare) in (Union, UnionType):
-        return next(_bare(choice) for choice in get_args(bare) if choice is not NoneType)
-    return bare

@@ -77,7 +77,19 @@ def parse(text: str, file: str) -> Source:
     if reader.findings:
         raise FindingsError(reader.findings)
     if not isinstance(data, dict):
-        raise FindingsError([_finding(file, root, (), "NK011", _kind(root), "a mapping of keys to values", "start from `neuronkit init`")])
+        raise FindingsError(
+            [
+                _finding(
+                    file,
+                    root,
+                    (),
+                    "NK011",
+                    _kind(root),
+                    "a mapping of keys to values",
+                    "start from `neuronkit init`",
+                )
+            ]
+        )
     return Source(file, data, reader.values, reader.keys, reader.raw)
 
 
@@ -86,7 +98,9 @@ def read_text(path: FilePath, file: str) -> str:
     try:
         content = path.read_bytes()
     except FileNotFoundError:
-        raise _unreadable(file, "NK001", "no such file", "check the path, or write one with `neuronkit init`") from None
+        raise _unreadable(
+            file, "NK001", "no such file", "check the path, or write one with `neuronkit init`"
+        ) from None
     except IsADirectoryError:
         raise _unreadable(file, "NK002", "a directory", "name the environment file in it") from None
     except OSError as error:
@@ -112,7 +126,9 @@ def _compose(text: str, file: str) -> Node:
     except MarkedYAMLError as error:
         raise FindingsError([_syntax_finding(error, text, file)]) from None
     except ReaderError as error:
-        raise _unreadable(file, "NK005", f"a character that YAML does not allow (U+{error.character:04X})", "remove it") from None
+        raise _unreadable(
+            file, "NK005", f"a character that YAML does not allow (U+{error.character:04X})", "remove it"
+        ) from None
     except RecursionError:
         raise _unreadable(file, "NK007", "nested too deeply", "start from `neuronkit init`") from None
     except YAMLError as error:
@@ -121,12 +137,14 @@ def _compose(text: str, file: str) -> Node:
         raise _unreadable(file, "NK006", "empty: only comments", "write a starter with `neuronkit init`")
     if len(documents) > 1:
         fix = "keep one environment a file"
-        raise FindingsError([_finding(file, documents[1], (), "NK012", f"{len(documents)} documents", "one document", fix)])
+        raise FindingsError(
+            [_finding(file, documents[1], (), "NK012", f"{len(documents)} documents", "one document", fix)]
+        )
     return documents[0]
 
 
 def _compose_all(yaml: YAML, text: str) -> Iterator[Node]:
-    _, parser = yaml.get_constructor_parser(text)
+    yaml.get_constructor_parser(text)
     composer = yaml.composer
     while composer.check_node():
         yield composer.get_node()
@@ -147,28 +165,48 @@ class _TreeReader:
     def read(self, node: Node, path: Path) -> Any:
         self._count += 1
         if len(path) > DEPTH_MAX:
-            raise _unreadable(self.file, "NK007", "nested too deeply, or an alias that holds itself", "flatten it")
+            raise _unreadable(
+                self.file, "NK007", "nested too deeply, or an alias that holds itself", "flatten it"
+            )
         if self._count > NODES_MAX:
-            raise _unreadable(self.file, "NK008", f"more than {NODES_MAX:,} values (aliases count each time)", "remove aliases")
+            raise _unreadable(
+                self.file,
+                "NK008",
+                f"more than {NODES_MAX:,} values (aliases count each time)",
+                "remove aliases",
+            )
         self.values[path] = _position(node)
         if isinstance(node, MappingNode):
             return self._read_mapping(node, path)
         if isinstance(node, SequenceNode):
             return tuple(self.read(item, (*path, index)) for index, item in enumerate(node.value))
+        assert isinstance(node, ScalarNode), "the composer makes three kinds of node"
         return self._read_scalar(node, path)
 
     def _read_mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, ScalarNode):
-                self.findings.append(_finding(self.file, key_node, path, "NK010", _kind(key_node), "a plain word as key", "name the key"))
+                self.findings.append(
+                    _finding(
+                        self.file,
+                        key_node,
+                        path,
+                        "NK010",
+                        _kind(key_node),
+                        "a plain word as key",
+                        "name the key",
+                    )
+                )
                 continue
             key = key_node.value
             child = (*path, key)
             if key in result:
                 first = self.keys[child].line
                 fix = f"remove one; the first is in line {first}"
-                self.findings.append(_finding(self.file, key_node, child, "NK009", f"key {key!r} twice", "each key once", fix))
+                self.findings.append(
+                    _finding(self.file, key_node, child, "NK009", f"key {key!r} twice", "each key once", fix)
+                )
                 continue
             self.keys[child] = _position(key_node)
             result[key] = self.read(value_node, child)
@@ -182,7 +220,9 @@ class _TreeReader:
         try:
             return self._constructor.construct_object(node)
         except (MarkedYAMLError, ValueError):
-            self.findings.append(_finding(self.file, node, path, "NK010", f"tag {tag}", "plain YAML values", "remove the tag"))
+            self.findings.append(
+                _finding(self.file, node, path, "NK010", f"tag {tag}", "plain YAML values", "remove the tag")
+            )
             return None
 
 
@@ -199,12 +239,24 @@ def _kind(node: Node) -> str:
 def _finding(file: str, node: Node, path: Path, id_: str, given: str, allowed: str, fix: str) -> Finding:
     place = _position(node)
     return Finding(
-        id_, Severity.ERROR, file, place.line, place.column, format_path(path), given, f"allowed: {allowed}", "", fix, FORMAT_SOURCE
+        id_,
+        Severity.ERROR,
+        file,
+        place.line,
+        place.column,
+        format_path(path),
+        given,
+        f"allowed: {allowed}",
+        "",
+        fix,
+        FORMAT_SOURCE,
     )
 
 
 def _unreadable(file: str, id_: str, message: str, fix: str) -> FindingsError:
-    return FindingsError([Finding(id_, Severity.ERROR, file, None, None, "", "", "", message, fix, FORMAT_SOURCE)])
+    return FindingsError(
+        [Finding(id_, Severity.ERROR, file, None, None, "", "", "", message, fix, FORMAT_SOURCE)]
+    )
 
 
 def _syntax_finding(error: MarkedYAMLError, text: str, file: str) -> Finding:
@@ -216,5 +268,10 @@ def _syntax_finding(error: MarkedYAMLError, text: str, file: str) -> Finding:
     if "\t" in indent or (column < len(current) and current[column] == "\t"):
         message, fix = "a tab", "YAML indents with spaces: replace the tab by spaces"
     else:
-        message, fix = f"not YAML: {error.problem or error.context}", "check the indentation, quotes and colons there"
-    return Finding("NK007", Severity.ERROR, file, line + 1, column + 1, "", "", "", message, fix, FORMAT_SOURCE)
+        message, fix = (
+            f"not YAML: {error.problem or error.context}",
+            "check the indentation, quotes and colons there",
+        )
+    return Finding(
+        "NK007", Severity.ERROR, file, line + 1, column + 1, "", "", "", message, fix, FORMAT_SOURCE
+    )

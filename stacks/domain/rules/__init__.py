@@ -35,7 +35,10 @@ ALL_RULES: tuple[Rule, ...] = (
 
 # What only AWS can answer. Until `check` can ask (live facts), it says that it did not.
 LIVE_CHECKS = (
-    ("NK901", "quotas in vCPUs: the account was not asked; ask Service Quotas for the codes that `plan` lists"),
+    (
+        "NK901",
+        "quotas in vCPUs: the account was not asked; ask Service Quotas for the codes that `plan` lists",
+    ),
     ("NK902", "zone offerings today: the catalog's capture was read, not EC2"),
     ("NK903", "the reservation's or block's type, zone, size, state and dates: EC2 was not asked"),
 )

@@ -17,7 +17,9 @@ def region_exists(facts: Facts) -> Iterator[Problem]:
     region = facts.environment.region
     if region not in facts.catalog.regions:
         near = closest(region, facts.catalog.regions)
-        yield Problem(("region",), repr(region), "an AWS region", fix=f"did you mean {near!r}?" if near else "")
+        yield Problem(
+            ("region",), repr(region), "an AWS region", fix=f"did you mean {near!r}?" if near else ""
+        )
 
 
 def zone_is_of_region(facts: Facts) -> Iterator[Problem]:

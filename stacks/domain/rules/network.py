@@ -24,9 +24,16 @@ def cidr_is_valid(facts: Facts) -> Iterator[Problem]:
         yield Problem(("network", "cidr"), repr(cidr), "an IPv4 range such as 10.42.0.0/16", str(error))
         return
     if not 16 <= network.prefixlen <= 24:
-        yield Problem(("network", "cidr"), repr(cidr), "a range of /16 to /24", "no size that a VPC with two subnets can have")
+        yield Problem(
+            ("network", "cidr"),
+            repr(cidr),
+            "a range of /16 to /24",
+            "no size that a VPC with two subnets can have",
+        )
     elif not network.is_private:
-        yield Problem(("network", "cidr"), repr(cidr), "a private range", "public addresses", "write 10.42.0.0/16")
+        yield Problem(
+            ("network", "cidr"), repr(cidr), "a private range", "public addresses", "write 10.42.0.0/16"
+        )
 
 
 def addresses_suffice(facts: Facts) -> Iterator[Problem]:

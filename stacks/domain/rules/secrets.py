@@ -15,7 +15,9 @@ _VALUES = re.compile(
     r"|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{20,}"
     r"|-----BEGIN [A-Z ]*PRIVATE KEY-----|eyJ[A-Za-z0-9_-]{10,}\.eyJ)"
 )
-_NAMES = re.compile(r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(_ID)?$", re.IGNORECASE)
+_NAMES = re.compile(
+    r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(_ID)?$", re.IGNORECASE
+)
 _URL_PASSWORD = re.compile(r"://[^/\s:@]+:[^/\s@]+@")
 
 
@@ -44,7 +46,13 @@ def no_plain_secrets(facts: Facts) -> Iterator[Problem]:
 def no_secret_tags(facts: Facts) -> Iterator[Problem]:
     for key, value in facts.environment.tags.items():
         if _looks_secret(value):
-            yield Problem(("tags", key), "a plain value", "no secret", "tags are read by many", "remove it, and renew the secret")
+            yield Problem(
+                ("tags", key),
+                "a plain value",
+                "no secret",
+                "tags are read by many",
+                "remove it, and renew the secret",
+            )
 
 
 def _looks_secret(text: str) -> bool:

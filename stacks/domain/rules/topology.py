@@ -88,7 +88,8 @@ def processes_fit_cores(facts: Facts) -> Iterator[Problem]:
                 ("jobs", name, "processes_per_node"),
                 str(processes),
                 f"a divisor of {cores.logical}",
-                f"a node has {cores.logical} logical cores; " + _unit_taken_for_logical_cores(processes, 1, cores),
+                f"a node has {cores.logical} logical cores; "
+                + _unit_taken_for_logical_cores(processes, 1, cores),
                 f"write {_nearest_divisor(cores.logical, processes)}",
             )
 

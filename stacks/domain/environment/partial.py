@@ -1,0 +1,91 @@
+"""What is left of a misshapen environment once the misshapen parts are taken out.
+
+So that one run shows the unknown key *and* the instance type that does not exist. What depends on a part that was taken
+out goes with it: no finding may blame a user for what the kit removed.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import Any
+
+from pydantic import ValidationError
+
+from stacks.domain.environment.model import Environment
+from stacks.domain.environment.shape import place_of
+from stacks.domain.environment.source import Path, Source
+from stacks.domain.findings import closest
+
+ROUNDS_MAX = 10
+_ENTRIES = ("capacity", "clusters", "jobs")
+# Values of which no rule asks more than whether they are there.
+_STAND_INS: dict[str, Any] = {"name": "environment", "owner": "owner", "lifetime_days": 1, "budget_usd": 1e12}
+
+
+def well_shaped_part(source: Source) -> Environment | None:
+    """None when too little is left: no region, no network, no cluster."""
+    data: Any = deepcopy(source.data)
+    for _ in range(ROUNDS_MAX):
+        try:
+            return Environment.model_validate(data)
+        except ValidationError as error:
+            for details in sorted(error.errors(), key=lambda d: d["type"] == "missing"):
+                _take_out(data, tuple(part for part in details["loc"] if part != "[key]"), details["type"])
+            _take_out_dependents(data)
+    return None
+
+
+def _take_out(data: Any, path: Path, kind: str) -> None:
+    if kind == "missing":
+        if _is_there(data, path):
+            return
+        if path[0] in _ENTRIES and len(path) > 2:
+            _delete(data, path[:2])
+        elif len(path) == 1 and path[0] in _STAND_INS:
+            data[path[0]] = _STAND_INS[str(path[0])]
+        return
+    value = _delete(data, path)
+    if kind == "extra_forbidden":
+        _put_under_nearest_key(data, path, value)
+
+
+def _put_under_nearest_key(data: Any, path: Path, value: Any) -> None:
+    """A misspelt key's value is looked at, too, under the key that was probably meant."""
+    parent = data
+    for part in path[:-1]:
+        parent = parent[part]
+    model = place_of(path[:-1]).model
+    near = closest(str(path[-1]), model.model_fields) if model else None
+    if near is not None and near not in parent:
+        parent[near] = value
+
+
+def _is_there(data: Any, path: Path) -> bool:
+    for part in path:
+        if not isinstance(data, dict) or part not in data:
+            return False
+        data = data[part]
+    return True
+
+
+def _delete(data: Any, path: Path) -> Any:
+    """What was there. A list is taken out whole: its items have no names that could be missed."""
+    parent = data
+    for index, part in enumerate(path[:-1]):
+        if not isinstance(parent, dict) or part not in parent:
+            return None
+        if isinstance(parent[part], tuple):
+            return _delete(data, path[: index + 1])
+        parent = parent[part]
+    return parent.pop(path[-1], None) if isinstance(parent, dict) else None
+
+
+def _take_out_dependents(data: Any) -> None:
+    for section, key, on in (("clusters", "capacity", "capacity"), ("jobs", "cluster", "clusters")):
+        entries, known = data.get(section), data.get(on)
+        if not isinstance(entries, dict) or not isinstance(known, dict):
+            continue
+        for name in [
+            n for n, entry in entries.items() if isinstance(entry, dict) and entry.get(key) not in known
+        ]:
+            del entries[name]
