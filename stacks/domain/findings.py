@@ -75,6 +75,6 @@ def closest(given: str, allowed: Iterable[str]) -> str | None:
 
 
 def one_of(words: Iterable[str]) -> str:
-    """"a, b or c": for the `allowed` part of a finding."""
+    """ "a, b or c": for the `allowed` part of a finding."""
     items = list(words)
     return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"
