@@ -38,10 +38,9 @@ def cidr_is_valid(facts: Facts) -> Iterator[Problem]:
 
 def addresses_suffice(facts: Facts) -> Iterator[Problem]:
     cidr = facts.environment.network.cidr
-    try:
-        free = ipaddress.IPv4Network(node_subnet_cidr(cidr)).num_addresses - ADDRESSES_RESERVED_PER_SUBNET
-    except ValueError:
+    if any(cidr_is_valid(facts)):
         return
+    free = ipaddress.IPv4Network(node_subnet_cidr(cidr)).num_addresses - ADDRESSES_RESERVED_PER_SUBNET
     needed = 0
     for name, cluster in facts.environment.clusters.items():
         instance_type = facts.instance_type(name)

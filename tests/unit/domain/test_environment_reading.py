@@ -1,0 +1,149 @@
+"""What is wrong with a file's text and shape is said all at once, with places and what to write instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scripts.loading import check
+from stacks.domain.environment import read
+from stacks.domain.environment.source import format_path, parse
+from stacks.domain.findings import FindingsError
+from tests.environments import changed
+
+
+def texts_of(content: str | bytes, directory: Path) -> list[str]:
+    file = directory / "e.yaml"
+    file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    try:
+        return [f.text().replace(str(file), "e.yaml") for f in check(file).findings]
+    except FindingsError as error:
+        return [f.text().replace(str(file), "e.yaml") for f in error.findings]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"", "e.yaml: empty"),
+        (b" \n\n", "e.yaml: empty"),
+        (b"# nothing\n", "e.yaml: empty: only comments"),
+        (b"\x89PNG\r\n\x1a\n\xff\xfe", "e.yaml: not UTF-8 text"),
+        (b"a\x00b", "e.yaml: binary"),
+        (b"- a\n- b\n", "e.yaml:1:1: a list given"),
+        (b"just words\n", "e.yaml:1:1: a single value given"),
+        (b"a: 1\na: 2\n", "e.yaml:2:1 a: key 'a' twice given"),
+        (b"a:\n\tb: 1\n", "e.yaml:2:1: a tab"),
+        (b"a: {b\n", "e.yaml:2:1: not YAML"),
+        (b"a: 1\n---\nb: 1\n", "2 documents given"),
+        (b"a: &a [*a]\n", "nested too deeply"),
+        (b"a: !!python/object:os.system x\n", "e.yaml:1:4 a: tag"),
+        (b"[a]: 1\n", "a plain word as key"),
+        (b"a: \x07\n", "a character that YAML does not allow (U+0007)"),
+        (b"a: " + b"[" * 5000, "nested too deeply"),
+        (b"a: " + b"x" * 1_100_000, "at most 1,000,000 are read"),
+    ],
+)
+def test_text_that_is_no_environment(content: bytes, expected: str, tmp_path: Path) -> None:
+    found = texts_of(content, tmp_path)
+    assert len(found) == 1
+    assert expected in found[0]
+
+
+def test_a_file_that_is_not_there_or_a_directory(tmp_path: Path) -> None:
+    for path, words in ((tmp_path / "none.yaml", "no such file"), (tmp_path, "a directory")):
+        with pytest.raises(FindingsError) as caught:
+            check(path)
+        assert words in caught.value.findings[0].text()
+
+
+def test_bom_and_crlf_are_read(tmp_path: Path) -> None:
+    text = changed({}).replace("\n", "\r\n")
+    assert texts_of(b"\xef\xbb\xbf" + text.encode(), tmp_path) == []
+
+
+def test_billion_laughs_end_in_a_finding(tmp_path: Path) -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9)]
+    assert "aliases count each time" in texts_of("\n".join(lines), tmp_path)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"regoin": "x"}, "regoin: unknown key 'regoin' given; allowed: name, region"),
+        ({"clusters.train.node": 4}, "did you mean 'nodes'? [NK101]"),
+        ({"clusters.train.nodes": "four"}, "clusters.train.nodes: 'four' given"),
+        ({"clusters.train.nodes": "4"}, "write 4 without quotes"),
+        ({"clusters.train.nodes": -1}, "clusters.train.nodes: -1 given; allowed: how many instances"),
+        ({"clusters.train.nodes": 2.5}, "clusters.train.nodes: 2.5 given"),
+        ({"clusters.train.nodes": True}, "clusters.train.nodes: true given"),
+        ({"clusters.train.root_volume_gib": "512 GB"}, "write 512 without quotes or units"),
+        ({"lifetime_days": "two weeks"}, "lifetime_days: 'two weeks' given; allowed: days"),
+        ({"budget_usd": 0}, "budget_usd: 0 given"),
+        ({"account": 123456789012}, "put it in quotes [NK103]"),
+        ({"account": "12"}, "account: '12' given; allowed: the 12-digit account id"),
+        ({"name": "My Pilot"}, "name: 'My Pilot' given"),
+        ({"network.zone_id": "us-east-2a"}, "zone letters are not"),
+        ({"capacity.hourly.id": ""}, "capacity.hourly.id: '' given"),
+        ({"clusters": ["train"]}, "clusters: a list given; allowed: a mapping"),
+        ({"clusters": {}}, "clusters: a mapping given"),
+        (
+            {"jobs.smoke.command": "python3 train.py"},
+            "jobs.smoke.command: 'python3 train.py' given; allowed: a list",
+        ),
+        ({"jobs.smoke.command": []}, "jobs.smoke.command: a list given"),
+        ({"jobs.smoke.framework": "pytorch"}, "allowed: jax or torch-neuronx"),
+        ({"jobs.smoke.secrets": {"T": "hf_secret"}}, "jobs.smoke.secrets.T: a plain value given"),
+        ({"jobs.smoke.environment": {"1X": "a"}}, "no digit first"),
+        ({"jobs.smoke.environment": {"X": 1}}, "put it in quotes"),
+        ({"software.images": {"tensorflow": "a/b:c"}}, "'tensorflow' given; allowed: jax or torch-neuronx"),
+        ({"software.ami": "latest"}, "software.ami: 'latest' given; allowed: auto, an AMI id"),
+    ],
+)
+def test_shape(changes: dict[str, object], expected: str, tmp_path: Path) -> None:
+    found = texts_of(changed(changes), tmp_path)
+    assert any(expected in text for text in found), found
+    assert all("hf_secret" not in text for text in found)
+
+
+def test_shape_and_meaning_are_found_in_one_run(tmp_path: Path) -> None:
+    changes = {
+        "ownr": "x",
+        "clusters.train.instance_type": "inf2.4xlarge",
+        "clusters.train.node": 4,
+        "jobs.smoke.time_limit_minutes": "long",
+        "network.zone_id": "use1-az6",
+        "budget_usd": -1,
+    }
+    ids = {text.rpartition("[")[2].rstrip("]") for text in texts_of(changed(changes), tmp_path)}
+    assert ids == {"NK101", "NK103", "NK106", "NK202", "NK204"}
+
+
+def test_nothing_is_blamed_on_what_the_kit_took_out(tmp_path: Path) -> None:
+    found = texts_of(changed({"clusters.train.scheduler": "slurm"}), tmp_path)
+    assert len(found) == 1
+    assert "NK104" in found[0]
+
+
+def test_format_path() -> None:
+    assert format_path(("jobs", "a", "command", 0)) == "jobs.a.command[0]"
+    assert format_path(()) == ""
+
+
+@given(st.text(max_size=300))
+def test_any_text_ends_in_findings_or_an_environment(text: str) -> None:
+    try:
+        read(parse(text, "e.yaml"))
+    except FindingsError as error:
+        assert error.findings
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_end_in_findings(content: bytes) -> None:
+    try:
+        read(parse(content.decode("utf-8", errors="replace"), "e.yaml"))
+    except FindingsError as error:
+        assert error.findings

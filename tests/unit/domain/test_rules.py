@@ -1,0 +1,289 @@
+"""One table: every rule with files it must find fault with, and files it must let pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.domain.catalog import load_catalog
+from stacks.domain.findings import Finding, Severity
+from stacks.domain.rules import ALL_RULES, not_checked, run_rules
+from stacks.domain.software import ecs_neuron_amis
+from tests.environments import changed, loaded
+
+BLOCK = {"capacity": {"hourly": {"kind": "capacity-block", "id": "cr-0123456789abcdef0"}}}
+JOB = "jobs.smoke"
+SECOND_CLUSTER = {"scheduler": "batch", "instance_type": "trn1.32xlarge", "nodes": 4, "capacity": "hourly"}
+
+
+def ami_of(driver: str) -> str:
+    return next(ami.ssm_parameter for ami in ecs_neuron_amis() if ami.driver == driver)
+
+
+def trn2(**more: Any) -> dict[str, Any]:
+    return {"clusters.train.instance_type": "trn2.48xlarge", **more}
+
+
+TORCH_JOB = {
+    "cluster": "train", "framework": "torch-neuronx", "source": "neuronkit:smoke", "command": ["x"], "time_limit_minutes": 30,
+}  # fmt: skip
+
+# id -> (changes that break it, path of the finding), and changes that do not
+TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] = {
+    "NK201": ([({"region": "us-esat-2"}, "region"), ({"region": "mars-1"}, "region")], [{}]),
+    "NK202": (
+        [({"network.zone_id": "use1-az6"}, "network.zone_id"), ({"network.zone_id": "xyz9-az1"}, "network.zone_id")],
+        [{}, {"region": "us-east-1", "network.zone_id": "use1-az6"}],
+    ),
+    "NK203": ([({"network.zone_id": "use2-az9"}, "network.zone_id")], [{}]),
+    "NK204": (
+        [
+            ({"clusters.train.instance_type": "inf2.4xlarge"}, "clusters.train.instance_type"),
+            ({"clusters.train.instance_type": "trn2n.48xlarge"}, "clusters.train.instance_type"),
+            ({"clusters.train.instance_type": "trn3.48xlarge"}, "clusters.train.instance_type"),
+        ],
+        [{}, trn2()],
+    ),
+    "NK205": ([({"clusters.train.instance_type": "p5.48xlarge"}, "clusters.train.instance_type")], [{}]),
+    "NK206": (
+        [
+            ({"clusters.train.instance_type": "trn2u.48xlarge"}, "clusters.train.instance_type"),
+            ({"clusters.train.instance_type": "trn2.3xlarge"}, "clusters.train.instance_type"),
+        ],
+        [{}, trn2()],
+    ),
+    "NK207": ([({"network.zone_id": "use2-az1"}, "network.zone_id")], [{}, trn2(**{"network.zone_id": "use2-az1"})]),
+    "NK208": (
+        [({"clusters.train.logical_core_size": 2}, "clusters.train.logical_core_size")],
+        [{"clusters.train.logical_core_size": 1}, trn2(**{"clusters.train.logical_core_size": 1}), trn2(**{"clusters.train.logical_core_size": 2})],
+    ),
+    "NK210": ([({"clusters.train.capacity": "horly"}, "clusters.train.capacity")], [{}]),
+    "NK211": ([({"capacity.other": {"kind": "on-demand"}}, "capacity.other")], [{}]),
+    "NK212": (
+        [
+            ({"capacity.hourly": {"kind": "capacity-block", "id": None}}, "capacity.hourly.id"),
+            ({"capacity.hourly": {"kind": "reservation"}}, "capacity.hourly.id"),
+        ],
+        [{}, BLOCK],
+    ),
+    "NK213": ([({"capacity.hourly.id": "cr-0123456789abcdef0"}, "capacity.hourly.id")], [{}, BLOCK]),
+    "NK214": ([({"capacity.hourly.kind": "spot"}, "clusters.train.capacity")], [{}, BLOCK]),
+    "NK215": (
+        [({**BLOCK, "clusters.train.placement_group": "yes"}, "clusters.train.placement_group")],
+        [BLOCK, {"clusters.train.placement_group": "yes"}, {**BLOCK, "clusters.train.placement_group": "no"}],
+    ),
+    "NK216": ([({**BLOCK, "clusters.train.nodes": 65}, "clusters.train.nodes")], [{**BLOCK, "clusters.train.nodes": 64}, {"clusters.train.nodes": 65}]),
+    "NK217": (
+        [({**BLOCK, **{f"clusters.c{n}": {**SECOND_CLUSTER, "nodes": 64} for n in range(4)}}, "clusters")],
+        [{**BLOCK, **{f"clusters.c{n}": {**SECOND_CLUSTER, "nodes": 60} for n in range(4)}}],
+    ),
+    "NK218": (
+        [({**BLOCK, "clusters.train.instance_type": "trn1n.32xlarge"}, "clusters.train.capacity")],
+        [{}, BLOCK, {"clusters.train.instance_type": "trn1n.32xlarge"}],
+    ),
+    "NK219": ([(BLOCK, "clusters.train.capacity")], [{}]),
+    "NK220": (
+        [({"network.cidr": c}, "network.cidr") for c in ("10.0.0.0", "10.0.0.1/16", "10.0.0.0/8", "8.8.0.0/16", "fd00::/16", "10.0.0.0/28")],
+        [{}, {"network.cidr": "192.168.0.0/20"}],
+    ),
+    "NK221": (
+        [(trn2(**{"network.cidr": "10.42.0.0/24", "clusters.train.nodes": 62}), "network.cidr")],
+        [trn2(**{"network.cidr": "10.42.0.0/24", "clusters.train.nodes": 61}), {}],
+    ),
+    "NK222": (
+        [
+            ({"clusters.train.efa": "off"}, "clusters.train.efa"),
+            ({"region": "us-east-1", "network.zone_id": "use1-az6", "clusters.train.instance_type": "trn1.2xlarge"}, "clusters.train.instance_type"),
+        ],
+        [{}, {"clusters.train.efa": "off", "clusters.train.nodes": 1}],
+    ),
+    "NK223": (
+        [({"clusters.train.placement_group": "no"}, "clusters.train.placement_group")],
+        [{}, {**BLOCK, "clusters.train.placement_group": "no"}, {"clusters.train.placement_group": "no", "clusters.train.nodes": 1}],
+    ),
+    "NK230": ([({f"{JOB}.cluster": "trian"}, f"{JOB}.cluster")], [{}]),
+    "NK231": ([({f"{JOB}.nodes": 5}, f"{JOB}.nodes")], [{f"{JOB}.nodes": 4}, {f"{JOB}.nodes": 1}]),
+    "NK232": (
+        [
+            ({f"{JOB}.parallelism": {"tensor": 24}}, f"{JOB}.parallelism"),
+            ({f"{JOB}.parallelism": {"tensor": 8, "data": 8}}, f"{JOB}.parallelism"),  # 64 = the chips
+            (trn2(**{f"{JOB}.parallelism": {"tensor": 8, "data": 64}}), f"{JOB}.parallelism"),  # 512 = physical cores
+            ({f"{JOB}.parallelism": {"tensor": 1, "pipeline": 7}}, f"{JOB}.parallelism"),
+        ],
+        [{f"{JOB}.parallelism": {"tensor": 8, "data": 16}}, {f"{JOB}.parallelism": {"tensor": 8, "pipeline": 4}}, trn2(**{f"{JOB}.parallelism": {"tensor": 64}})],
+    ),
+    "NK233": (
+        [
+            ({f"{JOB}.framework": "torch-neuronx", f"{JOB}.processes_per_node": 16}, f"{JOB}.processes_per_node"),
+            (trn2(**{f"{JOB}.framework": "torch-neuronx", f"{JOB}.processes_per_node": 128}), f"{JOB}.processes_per_node"),
+            ({f"{JOB}.processes_per_node": 3}, f"{JOB}.processes_per_node"),
+        ],
+        [{f"{JOB}.framework": "torch-neuronx", f"{JOB}.processes_per_node": 32}, {f"{JOB}.processes_per_node": 2}, {}],
+    ),
+    "NK234": ([({f"{JOB}.parallelism": {"tensor": 64}}, f"{JOB}.parallelism.tensor")], [{f"{JOB}.parallelism": {"tensor": 32}}]),
+    "NK240": (
+        [({"software.sdk": "9.9.9"}, f"{JOB}.framework"), ({f"{JOB}.framework": "torch-neuronx", "software.sdk": "2.32.0"}, f"{JOB}.framework")],
+        [{}, {"software.sdk": "2.32.0"}],
+    ),
+    "NK241": ([({"jobs.torch": TORCH_JOB}, "clusters.train")], [{}, {"jobs": {"torch": TORCH_JOB}}]),
+    "NK242": (
+        [
+            ({"jobs": {"torch": TORCH_JOB}, "software.ami": ami_of("2.30")}, "software.ami"),
+            ({"jobs": {"torch": TORCH_JOB}, "software.ami": ami_of("2.26")}, "software.ami"),
+        ],
+        [{}, {"jobs": {"torch": TORCH_JOB}, "software.ami": ami_of("2.28")}],
+    ),
+    "NK243": (
+        [
+            (
+                {"software.images": {"jax": "public.ecr.aws/neuron/pytorch-inference-vllm-neuronx:0.24.0.1.1.0-neuronx-py313-sdk2.32.0-ubuntu24.04"}},
+                "software.images.jax",
+            )
+        ],
+        [{}, {"software.images": {"jax": "public.ecr.aws/neuron/jax-training-neuronx:0.10.0-neuronx-py313-sdk2.32.0-ubuntu24.04"}}],
+    ),
+    "NK244": ([({"software.images": {"jax": "registry.example.com/a/jax:latest"}}, "software.images.jax")], [{"software.images": {"jax": "registry.example.com/a/jax:1"}}]),
+    "NK245": ([({"software.images": {"jax": "registry.example.com/a/jax:1"}}, "software.images.jax")], [{}]),
+    "NK246": ([({"jobs": {"torch": TORCH_JOB}}, "jobs.torch.framework")], [{}]),
+    "NK247": (
+        [({f"{JOB}.environment": {"NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": "7"}}, f"{JOB}.environment.NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS")],
+        [{f"{JOB}.environment": {"NEURON_RT_LOG_LEVEL": "INFO"}}],
+    ),
+    "NK250": (
+        [
+            ({f"{JOB}.environment": {"HF_TOKEN": "x"}}, f"{JOB}.environment.HF_TOKEN"),
+            ({f"{JOB}.environment": {"A": "hf_" + "a" * 30}}, f"{JOB}.environment.A"),
+            ({f"{JOB}.environment": {"A": "AKIA" + "A" * 16}}, f"{JOB}.environment.A"),
+            ({f"{JOB}.environment": {"WANDB_API_KEY": "abc"}}, f"{JOB}.environment.WANDB_API_KEY"),
+            ({f"{JOB}.environment": {"DATABASE": "postgres://me:secret@db/x"}}, f"{JOB}.environment.DATABASE"),
+            ({f"{JOB}.command": ["python3", "train.py", "--token=ghp_" + "a" * 30]}, f"{JOB}.command[2]"),
+        ],
+        [
+            {f"{JOB}.environment": {"TOKENIZERS_PARALLELISM": "false", "MAX_TOKENS": "8", "URL": "https://x.example/a:b@c"}},
+            {f"{JOB}.secrets": {"HF_TOKEN": "arn:aws:secretsmanager:us-east-2:111122223333:secret:hf-AbCdEf"}},
+        ],
+    ),
+    "NK251": ([({"tags": {"note": "hf_" + "a" * 30}}, "tags.note")], [{"tags": {"note": "fine"}}]),
+    "NK260": (
+        [
+            ({"tags": {"aws:x": "1"}}, "tags.aws:x"),
+            ({"tags": {"neuronkit:environment": "other"}}, "tags.neuronkit:environment"),
+            ({"tags": {"k": "v" * 257}}, "tags.k"),
+            ({"tags": {"k" * 129: "v"}}, "tags." + "k" * 129),
+            ({"tags": {f"k{n}": "v" for n in range(41)}}, "tags"),
+        ],
+        [{"tags": {"cost-center": "1"}}],
+    ),
+    "NK261": (
+        [
+            ({f"{JOB}.environment": {"AWS_BATCH_JOB_NODE_INDEX": "0"}}, f"{JOB}.environment.AWS_BATCH_JOB_NODE_INDEX"),
+            ({f"{JOB}.environment": {"NEURONKIT_NODES": "0"}}, f"{JOB}.environment.NEURONKIT_NODES"),
+        ],
+        [{f"{JOB}.environment": {"AWS_REGION": "us-east-2"}}],
+    ),
+    "NK262": (
+        [
+            (
+                {
+                    f"{JOB}.environment": {"A": "1"},
+                    f"{JOB}.secrets": {"A": "arn:aws:ssm:us-east-2:111122223333:parameter/a"},
+                },
+                f"{JOB}.secrets.A",
+            )
+        ],
+        [{}],
+    ),
+    "NK263": (
+        [({f"{JOB}.source": "./nowhere"}, f"{JOB}.source"), ({f"{JOB}.source": "neuronkit:smok"}, f"{JOB}.source")],
+        [{}, {f"{JOB}.source": "."}],
+    ),
+    "NK264": ([({"account": None}, "account")], [{}]),
+    "NK270": ([({"budget_usd": 5000, "region": "us-east-1", "network.zone_id": "use1-az6"}, "budget_usd")], [{}]),
+    "NK271": ([({"budget_usd": 1.5}, "budget_usd")], [{}]),
+}  # fmt: skip
+
+
+def bad_cases() -> Iterator[Any]:
+    for rule_id, (bad, _) in TABLE.items():
+        for number, (changes, path) in enumerate(bad):
+            yield pytest.param(rule_id, changes, path, id=f"{rule_id}-{number}")
+
+
+def good_cases() -> Iterator[Any]:
+    for rule_id, (_, good) in TABLE.items():
+        for number, changes in enumerate(good):
+            yield pytest.param(rule_id, changes, id=f"{rule_id}-{number}")
+
+
+def findings(changes: dict[str, Any], directory: Path) -> tuple[Finding, ...]:
+    return run_rules(loaded(changed(changes), directory), load_catalog())
+
+
+@pytest.mark.parametrize(("rule_id", "changes", "path"), list(bad_cases()))
+def test_a_rule_finds_fault(rule_id: str, changes: dict[str, Any], path: str, tmp_path: Path) -> None:
+    found = [f for f in findings(changes, tmp_path) if f.id == rule_id]
+    assert [f.path for f in found] == [path]
+    assert found[0].line is not None
+    assert found[0].column is not None
+    assert found[0].given or found[0].message
+    assert found[0].source
+
+
+@pytest.mark.parametrize(("rule_id", "changes"), list(good_cases()))
+def test_a_rule_lets_pass(rule_id: str, changes: dict[str, Any], tmp_path: Path) -> None:
+    assert [f.text() for f in findings(changes, tmp_path) if f.id == rule_id] == []
+
+
+def test_the_base_file_is_clean(tmp_path: Path) -> None:
+    assert [f.text() for f in findings({}, tmp_path)] == []
+
+
+def test_every_rule_has_good_and_bad_cases() -> None:
+    assert sorted(TABLE) == sorted(rule.id for rule in ALL_RULES)
+    assert all(bad and good for bad, good in TABLE.values())
+
+
+def test_rule_ids_are_unique_and_ordered() -> None:
+    ids = [rule.id for rule in ALL_RULES]
+    assert ids == sorted(set(ids))
+
+
+def test_rules_say_why_and_where_from() -> None:
+    assert all(rule.title and rule.why and rule.source for rule in ALL_RULES)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({f"{JOB}.parallelism": {"tensor": 8, "data": 8}}, "64 is the number of chips"),
+        (trn2(**{f"{JOB}.parallelism": {"tensor": 8, "data": 64}}), "512 is the number of physical cores"),
+        (
+            trn2(**{f"{JOB}.framework": "torch-neuronx", f"{JOB}.processes_per_node": 16}),
+            "16 is the number of chips",
+        ),
+    ],
+)
+def test_the_mixed_up_unit_is_named(changes: dict[str, Any], words: str, tmp_path: Path) -> None:
+    assert any(words in f.message for f in findings(changes, tmp_path))
+
+
+def test_secrets_are_never_echoed(tmp_path: Path) -> None:
+    token = "hf_" + "b" * 30
+    for found in findings({f"{JOB}.environment": {"X": token}, "tags": {"t": token}}, tmp_path):
+        assert token not in found.text()
+        assert token not in str(found.as_dict())
+
+
+def test_what_only_aws_knows_is_said_to_be_unchecked(tmp_path: Path) -> None:
+    assert [n.id for n in not_checked(loaded(changed({}), tmp_path))] == ["NK901", "NK902"]
+    assert [n.id for n in not_checked(loaded(changed(BLOCK), tmp_path))] == ["NK901", "NK902", "NK903"]
+
+
+def test_severities_are_as_decided() -> None:
+    warnings = {rule.id for rule in ALL_RULES if rule.severity is Severity.WARNING}
+    assert warnings == {
+        "NK203", "NK211", "NK212", "NK218", "NK219", "NK222", "NK223", "NK234", "NK245", "NK246", "NK247", "NK264", "NK270",
+    }  # fmt: skip
