@@ -1,0 +1,131 @@
+"""`make bench`: whole processes, one uncounted run, then medians of five; ratios where there is something to compare."""
+
+from __future__ import annotations
+
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from scripts.cdk_cli import cdk_command, cdk_process_environment
+from scripts.local_cloud import process as local_cloud
+
+ROOT = Path(__file__).resolve().parents[1]
+NEURONKIT = str(Path(sys.executable).with_name("neuronkit"))
+RUNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    what: str
+    seconds: tuple[float, ...]
+    target: str = ""
+
+    @property
+    def median_seconds(self) -> float:
+        return statistics.median(self.seconds)
+
+    def text(self) -> str:
+        spread = f"{min(self.seconds):.2f} to {max(self.seconds):.2f}"
+        return f"{self.what:<44} {self.median_seconds:7.2f} s  ({spread})  {self.target}"
+
+
+def main() -> None:
+    print(machine())
+    with tempfile.TemporaryDirectory() as directory:
+        work = Path(directory)
+        file = work / "bench.yaml"
+        run([NEURONKIT, "init", "bench", "--from", "trn2-pilot", "-o", str(file)], work)
+        command_line(file, work)
+        synthesis(file, work)
+        deployment(file, work)
+
+
+def command_line(file: Path, work: Path) -> None:
+    show(measure("neuronkit --help", [NEURONKIT, "--help"], work, "target 0.3 s"))
+    show(measure("neuronkit check trn2-pilot", [NEURONKIT, "check", str(file)], work, "target 0.5 s"))
+    show(measure("neuronkit plan trn2-pilot", [NEURONKIT, "plan", str(file)], work, "target 0.5 s"))
+
+
+def synthesis(file: Path, work: Path) -> None:
+    assembly = work / "assembly"
+
+    def forget() -> None:
+        run(["rm", "-rf", str(assembly)], work)
+
+    ours = measure("neuronkit synth, changed", [NEURONKIT, "synth", str(file), "-o", str(assembly)], work, before=forget)
+    again = measure("neuronkit synth, unchanged", [NEURONKIT, "synth", str(file), "-o", str(assembly)], work, "target 0.5 s")
+    plain = measure(
+        "plain cdk synth of the same app",
+        [*cdk_command(), "synth", "--quiet", "-c", f"environment={file}", "-o", str(work / "plain")],
+        ROOT,
+        environment=cdk_process_environment(os.environ),
+    )
+    for measurement in (ours, again, plain):
+        show(measurement)
+    ratio = ours.median_seconds / plain.median_seconds
+    print(f"{'  ratio neuronkit synth : cdk synth':<44} {ratio:7.2f}    target 0.50 or less")
+
+
+def deployment(file: Path, work: Path) -> None:
+    state_dir = work / "local-cloud"
+    local_cloud.start(state_dir)
+    environment = {**os.environ, "NEURONKIT_LOCAL_CLOUD_DIR": str(state_dir)}
+    try:
+        run([NEURONKIT, "--local", "bootstrap", str(file)], work, environment)
+        seconds = []
+        for _ in range(3):
+            started = time.perf_counter()
+            run([NEURONKIT, "--local", "deploy", str(file), "--yes"], work, environment)
+            run([NEURONKIT, "--local", "destroy", str(file), "--yes"], work, environment)
+            seconds.append(time.perf_counter() - started)
+        show(Measurement("local deploy + destroy of trn2-pilot (of 3)", tuple(seconds), "target 30 s"))
+    finally:
+        local_cloud.stop(state_dir)
+
+
+def measure(
+    what: str,
+    command: Sequence[str],
+    directory: Path,
+    target: str = "",
+    *,
+    environment: dict[str, str] | None = None,
+    before: Callable[[], None] | None = None,
+) -> Measurement:
+    seconds = []
+    for _ in range(RUNS + 1):
+        if before is not None:
+            before()
+        started = time.perf_counter()
+        run(command, directory, environment)
+        seconds.append(time.perf_counter() - started)
+    return Measurement(what, tuple(seconds[1:]), target)
+
+
+def run(command: Sequence[str], directory: Path, environment: dict[str, str] | None = None) -> None:
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+
+
+def show(measurement: Measurement) -> None:
+    print(measurement.text(), flush=True)
+
+
+def machine() -> str:
+    load = os.getloadavg()[0]
+    return (
+        f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}, "
+        f"load {load:.1f}; medians of {RUNS} whole processes after one uncounted run"
+    )
+
+
+if __name__ == "__main__":
+    main()

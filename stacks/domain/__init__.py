@@ -1,0 +1,16 @@
+"""The one pipeline, in the order of its stages. Everything here is pure: same input, same bytes.
+
+environment   text            -> Environment          frozen and typed; every value knows its line and column
+lock          FILE.lock       -> Lock                 what was resolved once: AMI ids, image digests
+catalog       bundled data    -> Catalog              hardware, regions, quotas, prices: each row with source and date
+software      bundled data    -> images, AMIs, SDKs   and which of them fit together
+selection     Environment     -> Selection            the image of each job and the AMI of each cluster
+network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
+plan          Environment + Lock + Catalog -> Plan    nodes, chips, cores, interfaces, images, names
+cost          Plan + Catalog  -> Cost                 lines with source and date; unknown stays unknown
+rules         Environment     -> findings             id, where, given, allowed, fix, source
+render, jobs  Plan            -> files and requests   runtime files, job packages, job definitions
+plan_report   Plan + Cost     -> document, text       what `plan` prints
+
+findings, errors, names and shipped_jobs are the words that all stages share.
+"""
