@@ -1,0 +1,129 @@
+"""The account and region a command acts on. The only place that makes boto3 clients and calls them.
+
+Every call goes through `Cloud.call` or `Cloud.pages`: retries are botocore's (adaptive), errors are translated here.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import boto3
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, ParamValidationError
+
+from scripts.aws.translation import translate
+from stacks.domain.errors import KitError
+
+AWS_POLL_SECONDS: Final = 5.0
+LOCAL_POLL_SECONDS: Final = 0.2
+_MAX_ATTEMPTS: Final = 8
+# They would send a child process to another account than the profile's, which was checked.
+_CREDENTIAL_VARIABLES: Final = (
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_SECURITY_TOKEN",
+    "AWS_DEFAULT_PROFILE",
+)
+
+
+@dataclass(frozen=True)
+class Cloud:
+    """One account in one region. `account` is None only where the caller asked for no check."""
+
+    region: str
+    account: str | None
+    is_local: bool
+    session: boto3.Session = field(repr=False, compare=False)
+    profile: str | None = None
+    endpoint_url: str | None = None
+    local_environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _making: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        return "the local cloud" if self.is_local else "AWS"
+
+    @property
+    def poll_seconds(self) -> float:
+        return LOCAL_POLL_SECONDS if self.is_local else AWS_POLL_SECONDS
+
+    def client(self, service: str) -> Any:
+        # Clients may be shared between threads; making one may not.
+        with self._making:
+            if service not in self._clients:
+                self._clients[service] = self._make_client(service)
+        return self._clients[service]
+
+    def call(self, service: str, operation: str, /, **parameters: Any) -> dict[str, Any]:
+        """One API call; `operation` in boto3's spelling. Raises KitError."""
+        try:
+            answer: dict[str, Any] = getattr(self.client(service), operation)(**parameters)
+        except ParamValidationError:
+            raise
+        except (ClientError, BotoCoreError) as error:
+            raise self._translated(error, service, operation) from error
+        return answer
+
+    def pages(self, service: str, operation: str, key: str, /, **parameters: Any) -> Iterator[Any]:
+        """Every item under `key` of every page. Raises KitError."""
+        client = self.client(service)
+        if not client.can_paginate(operation):
+            yield from self.call(service, operation, **parameters).get(key) or ()
+            return
+        try:
+            for page in client.get_paginator(operation).paginate(**parameters):
+                yield from page.get(key) or ()
+        except ParamValidationError:
+            raise
+        except (ClientError, BotoCoreError) as error:
+            raise self._translated(error, service, operation) from error
+
+    def child_environment(self, base: Mapping[str, str]) -> dict[str, str]:
+        """`base` for a process (the CDK CLI) that has to act on this very account and region."""
+        kept = {
+            name: value for name, value in base.items() if not (self.is_local and name.startswith("AWS_"))
+        }
+        own = {"AWS_REGION": self.region, "AWS_DEFAULT_REGION": self.region}
+        if self.is_local:
+            return {**kept, **dict(self.local_environment), **own}
+        if self.profile:
+            kept = {n: v for n, v in kept.items() if n not in _CREDENTIAL_VARIABLES}
+            own["AWS_PROFILE"] = self.profile
+        return {**kept, **own}
+
+    def _make_client(self, service: str) -> Any:
+        try:
+            return self.session.client(
+                service,
+                region_name=self.region,
+                endpoint_url=self.endpoint_url,
+                config=_client_config(self.is_local),
+            )
+        except BotoCoreError as error:
+            raise self._translated(error, service, "a call") from error
+
+    def _translated(self, error: ClientError | BotoCoreError, service: str, operation: str) -> KitError:
+        name = error.operation_name if isinstance(error, ClientError) else _aws_spelling(operation)
+        return translate(error, service=service, operation=name, region=self.region, profile=self.profile)
+
+
+def _client_config(is_local: bool) -> Config:
+    common: dict[str, Any] = {
+        "retries": {"mode": "adaptive", "total_max_attempts": _MAX_ATTEMPTS},
+        "user_agent_extra": "neuronkit",
+        "connect_timeout": 10,
+        "read_timeout": 60,
+    }
+    if is_local:
+        # "localhost" has no names below it, and no proxy is to see these calls.
+        common |= {"s3": {"addressing_style": "path"}, "proxies": {}}
+    return Config(**common)
+
+
+def _aws_spelling(operation: str) -> str:
+    return "".join(part.capitalize() for part in operation.split("_"))

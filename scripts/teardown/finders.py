@@ -1,0 +1,213 @@
+"""One question to AWS a function: what of a kind is there, and whose is it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from scripts.aws import batch, ec2, ecs, kms, logs, s3
+from scripts.aws.cloud import Cloud
+from scripts.teardown.model import Item, JobItem, Ownership
+from scripts.teardown.order import BUCKET, JOB_DEFINITION, LOG_GROUP
+from scripts.teardown.scope import Scope
+from stacks.domain.names import ENVIRONMENT_TAG
+
+NAMED_ONLY = "named like the environment, but not tagged with it"
+_BY_NAME_TOO = (
+    ec2.NETWORK_INTERFACE,
+    ec2.VOLUME,
+    ec2.SECURITY_GROUP,
+    ec2.LAUNCH_TEMPLATE,
+    ec2.PLACEMENT_GROUP,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    loose: tuple[Item, ...] = ()
+    suspects: tuple[Item, ...] = ()
+    kept: tuple[Item, ...] = ()
+    jobs: tuple[JobItem, ...] = ()
+    buckets: tuple[str, ...] = ()
+
+
+Question = Callable[[Cloud, Scope], Found]
+
+
+def queues_and_jobs(cloud: Cloud, scope: Scope) -> Found:
+    found = [("job queue", queue.arn, queue.name, queue.tags) for queue in batch.job_queues(cloud)]
+    ours = [
+        arn
+        for _, arn, name, tags in found
+        if scope.is_member(tags, arn) or scope.ownership(tags, name) is Ownership.OURS
+    ]
+    jobs = tuple(
+        JobItem(job.name, job.id, job.state) for arn in ours for job in batch.active_jobs(cloud, arn)
+    )
+    return _with_jobs(_sorted_out(scope, found), jobs)
+
+
+def compute_environments(cloud: Cloud, scope: Scope) -> Found:
+    return _sorted_out(
+        scope,
+        [
+            ("compute environment", environment.arn, environment.name, environment.tags)
+            for environment in batch.compute_environments(cloud)
+        ],
+    )
+
+
+def job_definitions(cloud: Cloud, scope: Scope) -> Found:
+    found = _sorted_out(
+        scope,
+        [
+            (JOB_DEFINITION, definition.arn, f"{definition.name}:{definition.revision}", definition.tags)
+            for definition in batch.active_job_definitions(cloud)
+        ],
+    )
+    inactive = {
+        definition.name
+        for definition in batch.inactive_job_definitions(cloud)
+        if definition.tags.get(ENVIRONMENT_TAG) == scope.environment
+    }
+    why = "deregistered; AWS Batch forgets it by itself, and it costs nothing"
+    kept = tuple(Item("inactive job definition", name, why=why) for name in sorted(inactive))
+    return Found(loose=found.loose, suspects=found.suspects, kept=kept)
+
+
+def buckets(cloud: Cloud, scope: Scope) -> Found:
+    names = {
+        *s3.buckets_with_prefix(cloud, scope.prefix),
+        *_tagged_ids(scope, "arn:", ":s3:::"),
+        *_retained_buckets(scope),
+    }
+    tags = {name: tags for name in sorted(names) if (tags := s3.bucket_tags(cloud, name)) is not None}
+    found = _sorted_out(scope, [(BUCKET, name, name, tags[name]) for name in tags])
+    ours = tuple(
+        name
+        for name in tags
+        if scope.is_member(tags[name], name) or scope.ownership(tags[name], name) is Ownership.OURS
+    )
+    return Found(loose=found.loose, suspects=found.suspects, buckets=ours)
+
+
+def _retained_buckets(scope: Scope) -> Iterable[str]:
+    return (id_ for id_ in scope.retained if not id_.startswith(("arn:", "/")))
+
+
+def log_groups(cloud: Cloud, scope: Scope) -> Found:
+    groups = {
+        group.name: group
+        for group in logs.groups_named_like(cloud, scope.environment)
+        if scope.has_our_name(group.name)
+    }
+    for name in _tagged_ids(scope, "arn:", ":log-group:"):
+        groups.update(
+            {group.name: group for group in logs.groups_named_like(cloud, name) if group.name == name}
+        )
+    return _sorted_out(
+        scope,
+        [(LOG_GROUP, group.name, group.name, logs.group_tags(cloud, group.arn)) for group in groups.values()],
+    )
+
+
+def ec2_kind(kind: ec2.Ec2Kind) -> Question:
+    def ask(cloud: Cloud, scope: Scope) -> Found:
+        found = {item.id: item for item in ec2.with_tag(cloud, kind, ENVIRONMENT_TAG, scope.environment)}
+        if kind in _BY_NAME_TOO:
+            found |= {item.id: item for item in ec2.with_name_prefix(cloud, kind, scope.prefix)}
+        sorted_out = _sorted_out(
+            scope,
+            [(item.kind, item.id, item.name, item.tags) for item in found.values()],
+            {item.id: item.state for item in found.values()},
+        )
+        if kind is ec2.CAPACITY_RESERVATION:
+            return Found(kept=tuple(_as_bought(item) for item in sorted_out.loose))
+        return sorted_out
+
+    return ask
+
+
+def _as_bought(item: Item) -> Item:
+    return Item(item.kind, item.id, item.name, item.state, why="bought separately; not the kit's to cancel")
+
+
+def other_tagged(cloud: Cloud, scope: Scope) -> Found:
+    """What only the tagging API knows. It may list what has just been deleted, so each is asked about where we can."""
+    loose: list[Item] = []
+    kept: list[Item] = []
+    for arn in scope.tagged_arns:
+        if _has_a_finder(arn) or scope.is_member({}, arn, arn.rpartition("/")[2], arn.rpartition(":")[2]):
+            continue
+        if ":kms:" in arn:
+            state = kms.key_state(cloud, arn)
+            if state == "PendingDeletion":
+                kept.append(
+                    Item("KMS key", arn, state=state, why="AWS deletes it when its waiting period is over")
+                )
+                continue
+        if _exists(cloud, arn):
+            loose.append(Item("tagged resource", arn))
+    return Found(loose=tuple(loose), kept=tuple(kept))
+
+
+def _exists(cloud: Cloud, arn: str) -> bool:
+    """True where we cannot tell: better one line too many than a leftover unsaid."""
+    if ":ecs:" in arn and ":cluster/" in arn:
+        return ecs.cluster_is_active(cloud, arn)
+    if ":ecs:" in arn and ":task/" in arn:
+        return ecs.task_runs(cloud, arn)
+    # Records of what is over: a task definition or a finished job runs nothing and costs nothing.
+    is_task_definition = ":ecs:" in arn and ":task-definition/" in arn
+    is_job = ":batch:" in arn and ":job/" in arn
+    return not (is_task_definition or is_job)
+
+
+def _has_a_finder(arn: str) -> bool:
+    """Whether another function here, or the list of stacks, answers for this kind: its word counts."""
+    service, resource = arn.split(":", 5)[2], arn.split(":", 5)[5]
+    if service == "ec2":
+        return resource.split("/")[0] in {kind.arn_type for kind in ec2.KINDS}
+    if service == "batch":
+        return resource.startswith(("job-definition/", "job-queue/", "compute-environment/"))
+    return service in ("s3", "cloudformation") or (service == "logs" and resource.startswith("log-group:"))
+
+
+def _tagged_ids(scope: Scope, start: str, marker: str) -> tuple[str, ...]:
+    """What follows the marker in the ARNs that the tagging API listed."""
+    ids = (arn.partition(marker)[2] for arn in scope.tagged_arns if arn.startswith(start) and marker in arn)
+    return tuple(id_.removesuffix(":*") for id_ in ids)
+
+
+def _sorted_out(
+    scope: Scope,
+    found: Iterable[tuple[str, str, str, dict[str, str]]],
+    states: dict[str, str] | None = None,
+) -> Found:
+    loose: list[Item] = []
+    suspects: list[Item] = []
+    for kind, id_, name, tags in found:
+        if scope.is_member(tags, id_, name):
+            continue
+        owner = scope.ownership(tags, id_, name)
+        state = (states or {}).get(id_, "")
+        if owner is Ownership.OURS:
+            loose.append(Item(kind, id_, name, state))
+        elif owner is Ownership.SUSPECT:
+            suspects.append(Item(kind, id_, name, state, NAMED_ONLY))
+    return Found(loose=tuple(loose), suspects=tuple(suspects))
+
+
+def _with_jobs(found: Found, jobs: tuple[JobItem, ...]) -> Found:
+    return Found(loose=found.loose, suspects=found.suspects, jobs=jobs)
+
+
+QUESTIONS: tuple[tuple[str, Question], ...] = (
+    ("job queues and jobs", queues_and_jobs),
+    ("compute environments", compute_environments),
+    ("job definitions", job_definitions),
+    ("buckets", buckets),
+    ("log groups", log_groups),
+    *((f"{kind.name}s", ec2_kind(kind)) for kind in ec2.KINDS),
+    ("other tagged resources", other_tagged),
+)

@@ -1,0 +1,80 @@
+"""Inventory -> the steps that remove it, in the order of who depends on whom. Pure.
+
+Jobs first (they use the clusters), cluster stacks next (they use network and bucket), then what lies loose in the
+network and would keep it alive, then the storage and network stacks, and last what outlives stacks on purpose.
+"""
+
+from __future__ import annotations
+
+from scripts.teardown.model import Action, Inventory, Item, StackItem, Stage, Step
+from stacks.domain.names import StackNames
+
+STACK = "stack"
+JOB = "job"
+BUCKET = "bucket"
+LOG_GROUP = "log group"
+JOB_DEFINITION = "job definition"
+
+_STAGE_OF_KIND = {
+    "instance": Stage.LOOSE_INSTANCES,
+    "network interface": Stage.LOOSE_NETWORK,
+    "NAT gateway": Stage.LOOSE_NETWORK,
+    "VPC endpoint": Stage.LOOSE_NETWORK,
+    "elastic IP": Stage.LOOSE_GROUPS,
+    "security group": Stage.LOOSE_GROUPS,
+    "volume": Stage.REMAINS,
+    "launch template": Stage.REMAINS,
+    "placement group": Stage.REMAINS,
+    LOG_GROUP: Stage.REMAINS,
+    JOB_DEFINITION: Stage.REMAINS,
+    BUCKET: Stage.REMAINS,
+}
+# Somebody uses it, or AWS is busy with it: it becomes deletable, or goes away, by itself.
+_TRANSIENT_STATES = {
+    "instance": ("shutting-down",),
+    "NAT gateway": ("deleting",),
+    "VPC endpoint": ("deleting",),
+    "placement group": ("deleting",),
+    "network interface": ("detaching",),
+}
+_IN_USE_STATES = {
+    "network interface": ("in-use", "associated", "attaching"),
+    "volume": ("in-use", "creating"),
+}
+
+
+def steps(inventory: Inventory, names: StackNames) -> tuple[Step, ...]:
+    """What the kit can do about everything of ours. What is in use, or of a kind that it cannot delete, has no step."""
+    found = [
+        *(Step(Stage.JOBS, Action.STOP_JOB, JOB, job.id, job.name) for job in inventory.jobs),
+        *(_stack_step(stack, names) for stack in inventory.stacks),
+        *(step for item in inventory.loose if (step := _loose_step(item))),
+    ]
+    return tuple(sorted(found, key=lambda step: (step.stage, step.kind, step.name, step.id)))
+
+
+def stack_action(status: str) -> Action:
+    """CloudFormation deletes a stack in any state but a busy one. REVIEW_IN_PROGRESS is not busy: nothing runs in it."""
+    if status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS":
+        return Action.WAIT_FOR_STACK
+    return Action.DELETE_STACK
+
+
+def can_delete(kind: str) -> bool:
+    return kind in _STAGE_OF_KIND
+
+
+def is_in_use(item: Item) -> bool:
+    return item.state in _IN_USE_STATES.get(item.kind, ())
+
+
+def _stack_step(stack: StackItem, names: StackNames) -> Step:
+    stage = {names.storage: Stage.STORAGE, names.network: Stage.NETWORK}.get(stack.name, Stage.CLUSTERS)
+    return Step(stage, stack_action(stack.status), STACK, stack.id, stack.name)
+
+
+def _loose_step(item: Item) -> Step | None:
+    if not can_delete(item.kind) or is_in_use(item):
+        return None
+    action = Action.WAIT if item.state in _TRANSIENT_STATES.get(item.kind, ()) else Action.DELETE
+    return Step(_STAGE_OF_KIND[item.kind], action, item.kind, item.id, item.name)

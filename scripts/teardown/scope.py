@@ -1,0 +1,43 @@
+"""Whose is it? Ours = tagged with the environment, or a member of its stacks. A name alone makes a suspect."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from scripts.teardown.model import Ownership
+from stacks.domain.names import ENVIRONMENT_TAG
+
+STACK_ID_TAG = "aws:cloudformation:stack-id"
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """`members` are physical ids of living stacks of ours: CloudFormation deletes them, we do not."""
+
+    environment: str
+    members: frozenset[str] = frozenset()
+    stack_ids: frozenset[str] = frozenset()
+    retained: frozenset[str] = frozenset()
+    """Physical ids that CloudFormation left behind on purpose when it deleted a stack of ours."""
+    tagged_arns: tuple[str, ...] = field(default=())
+
+    @property
+    def prefix(self) -> str:
+        return f"{self.environment}-"
+
+    def is_member(self, tags: Mapping[str, str], *ids: str) -> bool:
+        return tags.get(STACK_ID_TAG) in self.stack_ids or any(id_ in self.members for id_ in ids)
+
+    def ownership(self, tags: Mapping[str, str], *ids: str) -> Ownership | None:
+        """None: somebody else's, who says so by tag, or no relation at all."""
+        if tags.get(ENVIRONMENT_TAG) == self.environment or any(id_ in self.retained for id_ in ids):
+            return Ownership.OURS
+        if ENVIRONMENT_TAG not in tags and any(self.has_our_name(id_) for id_ in ids):
+            return Ownership.SUSPECT
+        return None
+
+    def has_our_name(self, name: str) -> bool:
+        """The environment's name as a whole part of a path: `NAME`, `NAME-x`, `/aws/NAME/x`."""
+        return re.search(rf"(^|/){re.escape(self.environment)}($|[-/])", name) is not None
