@@ -6,7 +6,9 @@ A verb is scripts/verbs/<verb>.py with a click command named `command`; it is im
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+import traceback
 from typing import Any
 
 import click
@@ -67,7 +69,18 @@ def neuronkit(ctx: click.Context, as_json: bool, local: bool, profile: str | Non
 
 
 def main() -> None:
-    sys.exit(run(sys.argv[1:]))
+    try:
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough; Python must not try to flush again when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except Exception:  # noqa: BLE001
+        traceback.print_exc()
+        print("neuronkit: this is a bug of ours, please report it with the lines above", file=sys.stderr)
+        code = 1
+    sys.exit(code)
 
 
 def run(arguments: list[str]) -> int:

@@ -20,14 +20,21 @@ ROUNDS_MAX = 10
 _ENTRIES = ("capacity", "clusters", "jobs")
 # Values of which no rule asks more than whether they are there.
 _STAND_INS: dict[str, Any] = {"name": "environment", "owner": "owner", "lifetime_days": 1, "budget_usd": 1e12}
+# The shape wants one entry at least; these are taken out again before a rule could see them.
+_STAND_IN_ENTRIES: dict[str, Any] = {
+    "capacity": {"stand-in": {"kind": "on-demand"}},
+    "clusters": {"stand-in": {"scheduler": "batch", "instance_type": "-", "nodes": 1, "capacity": "stand-in"}},
+}
 
 
 def well_shaped_part(source: Source) -> Environment | None:
-    """None when too little is left: no region, no network, no cluster."""
+    """None when too little is left: no region, or no network."""
     data: Any = deepcopy(source.data)
     for _ in range(ROUNDS_MAX):
+        emptied = [section for section in _STAND_IN_ENTRIES if not data.get(section)]
+        filled = {**data, **{section: _STAND_IN_ENTRIES[section] for section in emptied}}
         try:
-            return Environment.model_validate(data)
+            return Environment.model_validate(filled).model_copy(update={section: {} for section in emptied})
         except ValidationError as error:
             for details in sorted(error.errors(), key=lambda d: d["type"] == "missing"):
                 _take_out(data, tuple(part for part in details["loc"] if part != "[key]"), details["type"])

@@ -1,0 +1,150 @@
+"""The command line as a contract: exit codes, what goes to which stream, and that no user sees a traceback."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from scripts import cli
+from stacks.domain.render.starters import STARTERS
+from tests.environments import BASE, changed
+
+NEURONKIT = Path(sys.executable).with_name("neuronkit")
+
+
+@pytest.fixture
+def good(tmp_path: Path) -> Path:
+    file = tmp_path / "good.yaml"
+    file.write_text(changed({}))
+    return file
+
+
+@pytest.fixture
+def bad(tmp_path: Path) -> Path:
+    file = tmp_path / "bad.yaml"
+    file.write_text(changed({"clusters.train.nodes": "four", "region": "nowhere"}))
+    return file
+
+
+def output(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.run(list(arguments))
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+@pytest.mark.parametrize("starter", STARTERS)
+def test_a_starter_passes_check_and_plan_as_it_is(
+    starter: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a.yaml"
+    assert cli.run(["init", "my-pilot", "--from", starter, "-o", str(file)]) == 0
+    assert output(capsys, "check", str(file))[0] == 0
+    code, out, _ = output(capsys, "plan", str(file), "--json")
+    assert code == 0
+    assert json.loads(out)["environment"] == "my-pilot"
+
+
+def test_a_starter_names_its_schema_and_the_schema_accepts_it(tmp_path: Path) -> None:
+    from ruamel.yaml import YAML
+
+    file = tmp_path / "a.yaml"
+    cli.run(["init", "my-pilot", "-o", str(file)])
+    first = file.read_text().splitlines()[0]
+    schema = json.loads((tmp_path / first.partition("$schema=")[2]).read_text())
+    jsonschema.validate(YAML(typ="safe").load(file.read_text()), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**BASE, "unknown": 1}, schema)
+
+
+def test_check_of_a_good_file(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = output(capsys, "check", str(good))
+    assert (code, out) == (0, f"{good}: 0 errors, 0 warnings\n")
+    assert "not checked: quotas" in err
+
+
+def test_check_of_a_bad_file(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = output(capsys, "check", str(bad))
+    assert (code, out) == (2, f"{bad}: 2 errors, 0 warnings\n")
+    assert "[NK103]" in err
+    assert "[NK201]" in err
+
+
+def test_check_as_json_is_one_document(bad: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = output(capsys, "--json", "check", str(bad))
+    document = json.loads(out)
+    assert (code, err) == (2, "")
+    assert set(document) == {"findings", "not_checked"}
+    assert set(document["findings"][0]) == {
+        "id", "severity", "file", "line", "column", "path", "given", "allowed", "message", "fix", "source",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", ["plan", "render", "synth", "lock", "bootstrap", "deploy", "status", "destroy", "leftovers"])
+@pytest.mark.parametrize("what", ["bad", "missing", "directory", "empty"])
+def test_every_verb_says_what_is_wrong_with_its_file(
+    verb: str, what: str, bad: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "empty.yaml").touch()
+    file = {"bad": bad, "missing": tmp_path / "no.yaml", "directory": tmp_path, "empty": tmp_path / "empty.yaml"}[what]
+    arguments = [verb, str(file), *(["-o", str(tmp_path / "out")] if verb in ("render", "synth") else [])]
+    code, out, err = output(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert "[NK" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("order", [["--json", "check", "F"], ["check", "--json", "F"], ["check", "F", "--json"]])
+def test_global_options_may_stand_anywhere(order: list[str], good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = output(capsys, *[str(good) if word == "F" else word for word in order])
+    assert json.loads(out)["findings"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["chek"], "No such command"),
+        (["check"], "Missing argument"),
+        (["init", "Bad Name"], "3 to 30 of a-z"),
+        (["init"], "needs a NAME"),
+        (["init", "pilot", "--from", "trn2-pilott"], "did you mean 'trn2-pilot'?"),
+        (["catalog", "inf2.4xlarge"], "inf2.8xlarge"),
+    ],
+)
+def test_wrong_words_on_the_command_line(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = output(capsys, *arguments)
+    assert code == 2
+    assert words in err
+
+
+def test_init_leaves_an_existing_file_alone(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = good.read_bytes()
+    assert output(capsys, "init", "pilot", "-o", str(good))[0] == 2
+    assert good.read_bytes() == before
+
+
+def test_a_bug_of_ours_ends_with_1_and_asks_for_a_report(tmp_path: Path) -> None:
+    code = "import scripts.cli as c, sys; c.run = lambda a: 1 / 0; c.main()"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stderr
+    assert "please report it" in done.stderr
+
+
+def test_help_lists_every_verb() -> None:
+    done = subprocess.run([NEURONKIT, "--help"], capture_output=True, text=True, check=True)
+    assert all(f"  {verb} " in done.stdout for verb in cli.VERBS)
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--help"] if verb == "cdk" else [verb, "--help"]
+    code, out, _ = output(capsys, *arguments)
+    assert code == 0
+    assert len(out) > 100
