@@ -59,8 +59,15 @@ def synthesis(file: Path, work: Path) -> None:
     def forget() -> None:
         run(["rm", "-rf", str(assembly)], work)
 
-    ours = measure("neuronkit synth, changed", [NEURONKIT, "synth", str(file), "-o", str(assembly)], work, before=forget)
-    again = measure("neuronkit synth, unchanged", [NEURONKIT, "synth", str(file), "-o", str(assembly)], work, "target 0.5 s")
+    ours = measure(
+        "neuronkit synth, changed", [NEURONKIT, "synth", str(file), "-o", str(assembly)], work, before=forget
+    )
+    again = measure(
+        "neuronkit synth, unchanged",
+        [NEURONKIT, "synth", str(file), "-o", str(assembly)],
+        work,
+        "target 0.5 s",
+    )
     plain = measure(
         "plain cdk synth of the same app",
         [*cdk_command(), "synth", "--quiet", "-c", f"environment={file}", "-o", str(work / "plain")],
@@ -110,7 +117,9 @@ def measure(
 
 
 def run(command: Sequence[str], directory: Path, environment: dict[str, str] | None = None) -> None:
-    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
+    )
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
 

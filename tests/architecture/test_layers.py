@@ -17,7 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_import_contracts_hold() -> None:
     found = subprocess.run(
-        [Path(sys.executable).with_name("lint-imports"), "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert found.returncode == 0, found.stdout
 
@@ -58,7 +62,10 @@ def test_every_verb_has_a_file_and_every_file_is_a_verb() -> None:
     assert files == set(VERBS)
 
 
-@pytest.mark.parametrize("pattern", [r"\bos\.environ\b", r"\bgetenv\b", r"\bdatetime\.now\b", r"\btime\.time\b", r"\brandom\b", r"\buuid\b"])
+@pytest.mark.parametrize(
+    "pattern",
+    [r"\bos\.environ\b", r"\bgetenv\b", r"\bdatetime\.now\b", r"\btime\.time\b", r"\brandom\b", r"\buuid\b"],
+)
 def test_nothing_below_the_executor_reads_the_world(pattern: str) -> None:
     guilty = [
         str(path.relative_to(ROOT))
@@ -73,7 +80,9 @@ def source_files() -> list[Path]:
 
 
 def test_no_module_is_longer_than_400_lines() -> None:
-    assert {p.name: n for p in source_files() if (n := len(p.read_text(encoding="utf-8").splitlines())) > 400} == {}
+    assert {
+        p.name: n for p in source_files() if (n := len(p.read_text(encoding="utf-8").splitlines())) > 400
+    } == {}
 
 
 def test_no_module_is_a_grab_bag() -> None:

@@ -84,13 +84,20 @@ def test_check_as_json_is_one_document(bad: Path, capsys: pytest.CaptureFixture[
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("verb", ["plan", "render", "synth", "lock", "bootstrap", "deploy", "status", "destroy", "leftovers"])
+@pytest.mark.parametrize(
+    "verb", ["plan", "render", "synth", "lock", "bootstrap", "deploy", "status", "destroy", "leftovers"]
+)
 @pytest.mark.parametrize("what", ["bad", "missing", "directory", "empty"])
 def test_every_verb_says_what_is_wrong_with_its_file(
     verb: str, what: str, bad: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty.yaml").touch()
-    file = {"bad": bad, "missing": tmp_path / "no.yaml", "directory": tmp_path, "empty": tmp_path / "empty.yaml"}[what]
+    file = {
+        "bad": bad,
+        "missing": tmp_path / "no.yaml",
+        "directory": tmp_path,
+        "empty": tmp_path / "empty.yaml",
+    }[what]
     arguments = [verb, str(file), *(["-o", str(tmp_path / "out")] if verb in ("render", "synth") else [])]
     code, out, err = output(capsys, *arguments)
     assert (code, out) == (2, "")
@@ -98,8 +105,12 @@ def test_every_verb_says_what_is_wrong_with_its_file(
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("order", [["--json", "check", "F"], ["check", "--json", "F"], ["check", "F", "--json"]])
-def test_global_options_may_stand_anywhere(order: list[str], good: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "order", [["--json", "check", "F"], ["check", "--json", "F"], ["check", "F", "--json"]]
+)
+def test_global_options_may_stand_anywhere(
+    order: list[str], good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     _, out, _ = output(capsys, *[str(good) if word == "F" else word for word in order])
     assert json.loads(out)["findings"] == []
 
