@@ -20,14 +20,14 @@ from stacks.domain.errors import KitError
 AWS_POLL_SECONDS: Final = 5.0
 LOCAL_POLL_SECONDS: Final = 0.2
 _MAX_ATTEMPTS: Final = 8
-# They would send a child process to another account than the profile's, which was checked.
-_CREDENTIAL_VARIABLES: Final = (
+# They would send a child process to another account than the one that was checked.
+_KEY_VARIABLES: Final = (
     "AWS_ACCESS_KEY_ID",
     "AWS_SECRET_ACCESS_KEY",
     "AWS_SESSION_TOKEN",
     "AWS_SECURITY_TOKEN",
-    "AWS_DEFAULT_PROFILE",
 )
+_PROFILE_VARIABLES: Final = ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_SESSION_TOKEN", "AWS_SECURITY_TOKEN")
 
 
 @dataclass(frozen=True)
@@ -84,17 +84,20 @@ class Cloud:
             raise self._translated(error, service, operation) from error
 
     def child_environment(self, base: Mapping[str, str]) -> dict[str, str]:
-        """`base` for a process (the CDK CLI) that has to act on this very account and region."""
-        kept = {
-            name: value for name, value in base.items() if not (self.is_local and name.startswith("AWS_"))
-        }
+        """What to set over `base` for a process (the CDK CLI) that has to act on this very account and region.
+
+        An empty value switches off what would lead it elsewhere: the AWS SDKs read it as not set.
+        """
         own = {"AWS_REGION": self.region, "AWS_DEFAULT_REGION": self.region}
         if self.is_local:
-            return {**kept, **dict(self.local_environment), **own}
+            misleading = [
+                *_PROFILE_VARIABLES,
+                *(name for name in base if name.startswith("AWS_ENDPOINT_URL_")),
+            ]
+            return {**dict.fromkeys(misleading, ""), **dict(self.local_environment), **own}
         if self.profile:
-            kept = {n: v for n, v in kept.items() if n not in _CREDENTIAL_VARIABLES}
-            own["AWS_PROFILE"] = self.profile
-        return {**kept, **own}
+            return {**dict.fromkeys(_KEY_VARIABLES, ""), "AWS_PROFILE": self.profile, **own}
+        return own
 
     def _make_client(self, service: str) -> Any:
         try:

@@ -116,15 +116,6 @@ PLACEMENT_GROUP = Ec2Kind(
     name_filter="group-name",
 )
 SNAPSHOT = Ec2Kind("snapshot", "describe_snapshots", "Snapshots", "SnapshotId", "snapshot", state_key="State")
-CAPACITY_RESERVATION = Ec2Kind(
-    "capacity reservation",
-    "describe_capacity_reservations",
-    "CapacityReservations",
-    "CapacityReservationId",
-    "capacity-reservation",
-    state_key="State",
-    gone=("expired", "cancelled", "failed", "payment-failed", "unsupported"),
-)
 KINDS = (
     INSTANCE,
     NETWORK_INTERFACE,
@@ -140,7 +131,6 @@ KINDS = (
     LAUNCH_TEMPLATE,
     PLACEMENT_GROUP,
     SNAPSHOT,
-    CAPACITY_RESERVATION,
 )
 
 
@@ -179,6 +169,11 @@ class CapacityReservation:
     available: int
     starts: datetime | None
     ends: datetime | None
+
+    @property
+    def is_paid_for(self) -> bool:
+        """Now or later: neither over, nor cancelled, nor never paid."""
+        return self.state not in ("expired", "cancelled", "failed", "payment-failed", "unsupported")
 
 
 def with_tag(cloud: Cloud, kind: Ec2Kind, key: str, value: str) -> tuple[Ec2Resource, ...]:
@@ -246,6 +241,16 @@ def find_reservation(cloud: Cloud, reservation_id: str) -> CapacityReservation |
             return None
         raise
     return next((_reservation(raw) for raw in answer["CapacityReservations"]), None)
+
+
+def reservations_with_tag(cloud: Cloud, key: str, value: str) -> tuple[CapacityReservation, ...]:
+    raw_reservations = cloud.pages(
+        _SERVICE,
+        "describe_capacity_reservations",
+        "CapacityReservations",
+        Filters=[{"Name": f"tag:{key}", "Values": [value]}],
+    )
+    return tuple(_reservation(raw) for raw in raw_reservations)
 
 
 def _described(cloud: Cloud, kind: Ec2Kind, filter_name: str, value: str) -> Iterator[Ec2Resource]:

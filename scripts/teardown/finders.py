@@ -116,20 +116,13 @@ def ec2_kind(kind: ec2.Ec2Kind) -> Question:
         found = {item.id: item for item in ec2.with_tag(cloud, kind, ENVIRONMENT_TAG, scope.environment)}
         if kind in _BY_NAME_TOO:
             found |= {item.id: item for item in ec2.with_name_prefix(cloud, kind, scope.prefix)}
-        sorted_out = _sorted_out(
+        return _sorted_out(
             scope,
             [(item.kind, item.id, item.name, item.tags) for item in found.values()],
             {item.id: item.state for item in found.values()},
         )
-        if kind is ec2.CAPACITY_RESERVATION:
-            return Found(kept=tuple(_as_bought(item) for item in sorted_out.loose))
-        return sorted_out
 
     return ask
-
-
-def _as_bought(item: Item) -> Item:
-    return Item(item.kind, item.id, item.name, item.state, why="bought separately; not the kit's to cancel")
 
 
 def other_tagged(cloud: Cloud, scope: Scope) -> Found:
@@ -167,7 +160,7 @@ def _has_a_finder(arn: str) -> bool:
     """Whether another function here, or the list of stacks, answers for this kind: its word counts."""
     service, resource = arn.split(":", 5)[2], arn.split(":", 5)[5]
     if service == "ec2":
-        return resource.split("/")[0] in {kind.arn_type for kind in ec2.KINDS}
+        return resource.split("/")[0] in {"capacity-reservation", *(kind.arn_type for kind in ec2.KINDS)}
     if service == "batch":
         return resource.startswith(("job-definition/", "job-queue/", "compute-environment/"))
     return service in ("s3", "cloudformation") or (service == "logs" and resource.startswith("log-group:"))

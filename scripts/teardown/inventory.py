@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from scripts.aws import cloudformation, ec2, tagging
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
+from scripts.aws.ec2 import CapacityReservation
 from scripts.aws.translation import AwsError, CredentialsError, UnreachableError
 from scripts.teardown.finders import NAMED_ONLY, QUESTIONS, Found, Question
 from scripts.teardown.model import Inventory, Item, PaidUntil, StackItem, Target, Unanswered
@@ -38,7 +41,7 @@ def take_inventory(cloud: Cloud, target: Target) -> Inventory:
             *_suspect_stacks(stacks, ours, scope),
             *sorted(item for part in found for item in part.suspects),
         ),
-        kept=_once((*_bootstrap(stacks, target), *bought, *(item for part in found for item in part.kept))),
+        kept=(*_bootstrap(stacks, target), *bought, *(item for part in found for item in part.kept)),
         paid=paid,
         unanswered=(*unanswered, *paid_unanswered, *(gap for _, gaps in answers for gap in gaps)),
         buckets=tuple(name for part in found for name in part.buckets),
@@ -75,31 +78,30 @@ def _retained(cloud: Cloud, target: Target) -> list[str]:
 
 
 def _tagged(cloud: Cloud, target: Target) -> tuple[tuple[str, ...], tuple[Unanswered, ...]]:
-    none: tuple[str, ...] = ()
-    return _asked(
-        "the tagging API", none, lambda: tagging.arns_with_tag(cloud, ENVIRONMENT_TAG, target.environment)
+    arns, unanswered = _asked(
+        "the tagging API", partial(tagging.arns_with_tag, cloud, ENVIRONMENT_TAG, target.environment)
     )
+    return arns or (), unanswered
 
 
 def _ask_all(cloud: Cloud, scope: Scope) -> list[tuple[Found, tuple[Unanswered, ...]]]:
     def ask(question: tuple[str, Question]) -> tuple[Found, tuple[Unanswered, ...]]:
         what, function = question
-        return _asked(what, Found(), lambda: function(cloud, scope))
+        found, unanswered = _asked(what, partial(function, cloud, scope))
+        return found or Found(), unanswered
 
     with ThreadPoolExecutor(max_workers=_QUESTIONS_AT_ONCE) as pool:
         return list(pool.map(ask, QUESTIONS))
 
 
-def _asked(
-    what: str, default: _Answer, function: Callable[[], _Answer]
-) -> tuple[_Answer, tuple[Unanswered, ...]]:
+def _asked(what: str, function: Callable[[], _Answer]) -> tuple[_Answer | None, tuple[Unanswered, ...]]:
     """A failure that concerns every call (no credentials, no network) is raised; one that concerns this question is said."""
     try:
         return function(), ()
     except (CredentialsError, UnreachableError):
         raise
     except AwsError as error:
-        return default, (Unanswered(what, f"{error.message}; {error.hint}".rstrip("; ")),)
+        return None, (Unanswered(what, f"{error.message}; {error.hint}".rstrip("; ")),)
 
 
 def _suspect_stacks(stacks: tuple[Stack, ...], ours: tuple[Stack, ...], scope: Scope) -> list[Item]:
@@ -122,30 +124,32 @@ def _bootstrap(stacks: tuple[Stack, ...], target: Target) -> list[Item]:
 def _capacities(
     cloud: Cloud, target: Target
 ) -> tuple[tuple[PaidUntil, ...], tuple[Item, ...], tuple[Unanswered, ...]]:
-    paid: list[PaidUntil] = []
-    kept: list[Item] = []
-    gaps: list[Unanswered] = []
-    for name, kind, id_ in target.capacities:
-        reservation, unanswered = _asked(
-            f"capacity {name}", None, lambda id_=id_: ec2.find_reservation(cloud, id_)
-        )
-        gaps += unanswered
-        if reservation is None or reservation.state in ec2.CAPACITY_RESERVATION.gone:
-            continue
-        until = reservation.ends.isoformat() if reservation.ends else None
-        paid.append(PaidUntil(name, id_, until, reservation.state))
-        kept.append(Item("capacity reservation", id_, name, reservation.state, _why_kept(kind, until)))
-    return tuple(paid), tuple(kept), tuple(gaps)
+    """Those that the file names, and those that carry our tag."""
+    answer, unanswered = _asked("capacity reservations", partial(_reservations, cloud, target))
+    found = answer or ()
+    names = {id_: name for name, id_ in target.capacities}
+    return (
+        tuple(PaidUntil(names.get(r.id, ""), r.id, _iso(r.ends), r.state) for r in found),
+        tuple(Item("capacity reservation", r.id, names.get(r.id, ""), r.state, _why_kept(r)) for r in found),
+        unanswered,
+    )
 
 
-def _why_kept(kind: str, until: str | None) -> str:
-    if kind == "capacity-block":
-        return (
-            f"a capacity block cannot be cancelled; it is paid until {until or 'an end that AWS did not say'}"
-        )
-    return "an on-demand reservation costs money until `aws ec2 cancel-capacity-reservation`"
+def _reservations(cloud: Cloud, target: Target) -> tuple[CapacityReservation, ...]:
+    named = (ec2.find_reservation(cloud, id_) for _, id_ in target.capacities)
+    tagged = ec2.reservations_with_tag(cloud, ENVIRONMENT_TAG, target.environment)
+    found = {r.id: r for r in (*named, *tagged) if r is not None}
+    return tuple(r for _, r in sorted(found.items()) if r.is_paid_for)
 
 
-def _once(items: tuple[Item, ...]) -> tuple[Item, ...]:
-    """The first word about each: a reservation may be found by the file and by its tag."""
-    return tuple({(item.kind, item.id): item for item in reversed(items)}.values())[::-1]
+def _iso(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _why_kept(reservation: CapacityReservation) -> str:
+    if reservation.type == "capacity-block":
+        return f"a capacity block cannot be cancelled; it is paid until {_iso(reservation.ends) or 'an unknown date'}"
+    return (
+        "an on-demand reservation costs money until you cancel it: `aws ec2 cancel-capacity-reservation "
+        f"--capacity-reservation-id {reservation.id}`"
+    )

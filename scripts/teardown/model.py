@@ -15,8 +15,8 @@ class Target:
     environment: str
     stacks: StackNames
     bootstrap_stack: str
-    capacities: tuple[tuple[str, str, str], ...]
-    """Name, kind and id of each reservation or block that the file names."""
+    capacities: tuple[tuple[str, str], ...]
+    """Name and id of each reservation or block that the file names."""
 
 
 class Ownership(StrEnum):

@@ -1,0 +1,19 @@
+"""The environment file -> what to remove. Without lock, rules or catalog: they may have moved on since the deploy."""
+
+from __future__ import annotations
+
+from scripts.bootstrapping import bootstrap_stack_name
+from scripts.teardown.model import Target
+from stacks.domain.environment import Environment
+from stacks.domain.names import stack_names
+
+
+def target_of(environment: Environment) -> Target:
+    return Target(
+        environment=environment.name,
+        stacks=stack_names(environment.name, tuple(environment.clusters)),
+        bootstrap_stack=bootstrap_stack_name(environment.cdk.qualifier),
+        capacities=tuple(
+            (name, capacity.id) for name, capacity in environment.capacity.items() if capacity.id
+        ),
+    )

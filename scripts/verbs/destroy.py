@@ -1,0 +1,35 @@
+"""neuronkit destroy FILE"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from scripts.console import Console
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.pass_obj
+def command(console: Console, file: Path, yes: bool) -> None:
+    """Stop the jobs, delete the stacks, the bucket with its data and whatever else is FILE's, and look for leftovers.
+
+    Give the same command again after an interruption: it continues.
+    """
+    from scripts.aws.session import open_cloud
+    from scripts.teardown.run import complaint, destroy
+    from scripts.teardown.target import target_of
+    from stacks.domain.environment import read, read_source
+
+    environment = read(read_source(file))
+    target = target_of(environment)
+    cloud = open_cloud(console, environment.region, environment.account)
+    found = destroy(console, cloud, target, yes=yes)
+    nothing_left = f"nothing of {target.environment} is left"
+    console.result(
+        found.as_dict(), "\n".join(filter(None, (found.text(), nothing_left if found.is_clean else "")))
+    )
+    if not found.is_clean:
+        raise complaint(target, found)

@@ -1,0 +1,31 @@
+"""neuronkit leftovers FILE"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from scripts.console import Console
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.pass_obj
+def command(console: Console, file: Path) -> None:
+    """List what there is of FILE's environment, by tag and by membership; and what only looks like it. Reads only."""
+    from scripts.aws.session import open_cloud
+    from scripts.teardown.run import complaint, find_leftovers
+    from scripts.teardown.target import target_of
+    from stacks.domain.environment import read, read_source
+
+    environment = read(read_source(file))
+    target = target_of(environment)
+    cloud = open_cloud(console, environment.region, environment.account)
+    found = find_leftovers(cloud, target)
+    nothing_left = f"nothing of {target.environment} is there"
+    console.result(
+        found.as_dict(), "\n".join(filter(None, (found.text(), nothing_left if found.is_clean else "")))
+    )
+    if not found.is_clean:
+        raise complaint(target, found)
