@@ -1,0 +1,62 @@
+"""The CDK CLI that package-lock.json pins, started with the kit's Node."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+
+from scripts.node import CHECKOUT, node_binary, node_environment
+from stacks.domain.errors import WorldError
+
+CLI = CHECKOUT / "node_modules" / "aws-cdk" / "bin" / "cdk"
+GRACE_SECONDS = 10.0
+
+# No news, no statistics, no look at whether a newer version exists: a run says and sends the same every time.
+QUIET = {"CDK_NOTICES": "false", "CDK_DISABLE_CLI_TELEMETRY": "true", "CDK_DISABLE_VERSION_CHECK": "true"}
+
+
+def run_cdk(
+    arguments: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    on_line: Callable[[str], None] | None = None,
+) -> int:
+    """The CLI's exit code. `environment` is added to this process's own.
+
+    `on_line` gets every line of its output, both streams in one; without it the CLI talks to the terminal itself.
+    On Ctrl-C the CLI is interrupted as well, and waited for, before KeyboardInterrupt goes on.
+    """
+    if not CLI.is_file():
+        raise WorldError("the CDK CLI is not installed", "run `make setup`")
+    process = subprocess.Popen(
+        [str(node_binary()), str(CLI), *arguments],
+        env={**os.environ, **node_environment(), **QUIET, **(environment or {})},
+        stdin=subprocess.DEVNULL if on_line else None,
+        stdout=subprocess.PIPE if on_line else None,
+        stderr=subprocess.STDOUT if on_line else None,
+        text=True,
+        errors="replace",
+    )
+    try:
+        if on_line is not None:
+            assert process.stdout is not None
+            for line in process.stdout:
+                on_line(line.rstrip("\n"))
+        return process.wait()
+    except BaseException:
+        _interrupt(process)
+        raise
+
+
+def _interrupt(process: subprocess.Popen[str]) -> None:
+    """A terminal has told it already; another way of interrupting us has not."""
+    if process.poll() is not None:
+        return
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

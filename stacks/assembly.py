@@ -1,0 +1,109 @@
+"""Plan -> CDK app: which stacks, their names, tags and settings. The same for tests, `neuronkit synth` and `cdk deploy`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import aws_cdk as cdk
+
+from stacks.cluster_stack import ClusterStack
+from stacks.domain.names import CLUSTER_TAG, LIFETIME_TAG
+from stacks.domain.plan import Plan
+from stacks.network_stack import NetworkStack
+from stacks.storage_stack import StorageStack
+
+# Here and not in cdk.json, so that no way of making the app can miss them.
+FEATURE_FLAGS: dict[str, Any] = {
+    # An environment's network cannot be deleted under its clusters; "weak" would let it, and needs an intrinsic
+    # function that only newer tools know.
+    "@aws-cdk/core:defaultCrossStackReferences": "strong",
+    "@aws-cdk/core:explicitStackTags": True,
+    "@aws-cdk/core:enablePartitionLiterals": True,
+    "@aws-cdk/core:target-partitions": ["aws"],
+    "@aws-cdk/core:aspectPrioritiesMutating": True,
+    "@aws-cdk/core:validateAgainstDefaultRules": True,
+    "@aws-cdk/aws-iam:minimizePolicies": True,
+    "@aws-cdk/aws-s3:publicAccessBlockedByDefault": True,
+    # Nothing of this machine, and nothing for AWS's statistics, in a template.
+    "@aws-cdk/core:enableAdditionalMetadataCollection": False,
+    "aws:cdk:enable-path-metadata": False,
+    "aws:cdk:enable-asset-metadata": False,
+    "aws:cdk:version-reporting": False,
+    "aws:cdk:disable-creation-stack-traces": True,
+}
+
+# Their tags cannot change: CloudFormation would replace them, and the nodes with them, in the middle of a run.
+# So they do without the one tag that is meant to change.
+REPLACED_WITH_THEIR_TAGS = ["AWS::Batch::ComputeEnvironment", "AWS::EC2::PlacementGroup"]
+
+
+def build_app(plan: Plan, directory: Path, *, validate: bool = False) -> cdk.App:
+    """An app that synthesises into `directory`."""
+    app = new_app(directory, validate=validate)
+    add_stacks(app, plan)
+    return app
+
+
+def new_app(directory: Path | None = None, *, validate: bool = True) -> cdk.App:
+    """Without a directory, where the CDK CLI wants it. `validate` lets the CDK check the templates: seconds."""
+    return cdk.App(
+        outdir=str(directory) if directory else None,
+        post_cli_context=FEATURE_FLAGS,
+        analytics_reporting=False,
+        stack_traces=False,
+        tree_metadata=False,
+        builtin_cloud_formation_validation=validate,
+    )
+
+
+def add_stacks(app: cdk.App, plan: Plan) -> None:
+    names = plan.stacks
+    network = NetworkStack(
+        app, names.network, vpc_cidr=plan.vpc_cidr, zone_id=plan.zone_id, **_stack_arguments(plan, {})
+    )
+    storage = StorageStack(app, names.storage, **_stack_arguments(plan, {}))
+    stacks: list[cdk.Stack] = [network, storage]
+    for cluster in plan.clusters:
+        tags = {CLUSTER_TAG: cluster.name}
+        stacks.append(
+            ClusterStack(
+                app,
+                names.of_cluster(cluster.name),
+                cluster=cluster,
+                jobs=[job for job in plan.jobs if job.cluster == cluster.name],
+                node_subnet=network.node_subnet,
+                efa_security_group=network.efa_security_group,
+                bucket=storage.bucket,
+                node_tags={**_lasting_tags(plan), **tags, "Name": f"{plan.name}-{cluster.name}"},
+                **_stack_arguments(plan, tags),
+            )
+        )
+    _tag(stacks, plan)
+
+
+def _stack_arguments(plan: Plan, extra_tags: dict[str, str]) -> dict[str, Any]:
+    boundary = plan.permissions_boundary
+    return {
+        "env": cdk.Environment(account=plan.account, region=plan.region),
+        "description": f"neuronkit environment {plan.name}",
+        # The CDK CLI reads the bootstrap version from the manifest; the template need not check it again.
+        "synthesizer": cdk.DefaultStackSynthesizer(
+            qualifier=plan.cdk_qualifier, generate_bootstrap_version_rule=False
+        ),
+        "permissions_boundary": cdk.PermissionsBoundary.from_name(boundary) if boundary else None,
+        # CloudFormation hands a stack's own tags on to all of its resources.
+        "tags": {**_lasting_tags(plan), **extra_tags},
+        "termination_protection": False,
+    }
+
+
+def _lasting_tags(plan: Plan) -> dict[str, str]:
+    return {key: value for key, value in plan.tags if key != LIFETIME_TAG}
+
+
+def _tag(stacks: list[cdk.Stack], plan: Plan) -> None:
+    for stack in stacks:
+        for key, value in (*plan.tags, *stack.tags.tag_values().items()):
+            excluded = REPLACED_WITH_THEIR_TAGS if key == LIFETIME_TAG else None
+            cdk.Tags.of(stack).add(key, value, exclude_resource_types=excluded)

@@ -1,0 +1,98 @@
+"""What a job may do: read its package and its data, read and write runs and compiled programs. It deletes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import aws_cdk as cdk
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_s3 as s3
+from constructs import Construct
+
+from stacks.constructs.acknowledged_rule import acknowledge, imported_bucket_arn, wildcard_resource
+from stacks.constructs.logical_id import fix_logical_id
+from stacks.constructs.task_principal import task_principal
+from stacks.domain.plan import JobPlan
+
+READ_PATTERNS = ("packages/*",)
+WRITE_PATTERNS = ("runs/*", "compile-cache/*")
+
+
+class JobRole(Construct):
+    """One for all jobs of a cluster. `data` of a job is read from wherever it names, also in another account's
+    bucket, where the owner of that bucket lets this role in.
+    """
+
+    def __init__(self, scope: Construct, id_: str, *, bucket: s3.IBucket, jobs: Sequence[JobPlan]) -> None:
+        super().__init__(scope, id_)
+        data = [_DataSet(uri, cdk.Stack.of(self).partition) for uri in _data_uris(jobs)]
+        policies = {"bucket": _bucket_policy(bucket), **({"data": _data_policy(data)} if data else {})}
+        self.role = iam.Role(self, "Role", assumed_by=task_principal(self), inline_policies=policies)
+        fix_logical_id(self.role, "JobRole")
+        own = imported_bucket_arn(self, bucket)
+        patterns = [f"{own}/{pattern}" for pattern in (*READ_PATTERNS, *WRITE_PATTERNS)]
+        acknowledge(
+            self.role,
+            [wildcard_resource(resource) for resource in (*patterns, *(each.objects for each in data))],
+            "The objects under a prefix; their names are made by runs.",
+        )
+
+
+@dataclass(frozen=True)
+class _DataSet:
+    """`s3://bucket/prefix` means every key that starts with the prefix."""
+
+    uri: str
+    partition: str
+
+    @property
+    def _bucket_and_prefix(self) -> tuple[str, str]:
+        bucket, _, prefix = self.uri.removeprefix("s3://").partition("/")
+        return bucket, prefix
+
+    @property
+    def bucket_arn(self) -> str:
+        return f"arn:{self.partition}:s3:::{self._bucket_and_prefix[0]}"
+
+    @property
+    def pattern(self) -> str:
+        return f"{self._bucket_and_prefix[1]}*"
+
+    @property
+    def objects(self) -> str:
+        return f"{self.bucket_arn}/{self.pattern}"
+
+
+def _data_uris(jobs: Iterable[JobPlan]) -> list[str]:
+    return sorted({job.data for job in jobs if job.data is not None})
+
+
+def _bucket_policy(bucket: s3.IBucket) -> iam.PolicyDocument:
+    written = [bucket.arn_for_objects(pattern) for pattern in WRITE_PATTERNS]
+    read = [bucket.arn_for_objects(pattern) for pattern in READ_PATTERNS]
+    return iam.PolicyDocument(
+        statements=[
+            iam.PolicyStatement(actions=["s3:GetObject"], resources=[*read, *written]),
+            iam.PolicyStatement(actions=["s3:PutObject", "s3:AbortMultipartUpload"], resources=written),
+            _list_statement(bucket.bucket_arn, [*READ_PATTERNS, *WRITE_PATTERNS]),
+        ]
+    )
+
+
+def _data_policy(data: Iterable[_DataSet]) -> iam.PolicyDocument:
+    document = iam.PolicyDocument()
+    for each in data:
+        document.add_statements(
+            iam.PolicyStatement(actions=["s3:GetObject"], resources=[each.objects]),
+            _list_statement(each.bucket_arn, [each.pattern]),
+        )
+    return document
+
+
+def _list_statement(bucket_arn: str, patterns: Sequence[str]) -> iam.PolicyStatement:
+    return iam.PolicyStatement(
+        actions=["s3:ListBucket"],
+        resources=[bucket_arn],
+        conditions={"StringLike": {"s3:prefix": list(patterns)}},
+    )
