@@ -1,0 +1,187 @@
+"""`neuronkit deploy`, from the file to stacks that are complete.
+
+load and check the file -> resolve what has no lock yet -> refuse what is not pinned or not bought -> ask the account
+what stands in the way -> say what it costs and ask -> synthesise -> `cdk deploy` -> look whether the stacks are complete
+
+Nothing is remembered here between runs. Interrupted anywhere, the same command continues: it waits for what runs,
+deletes what can only be deleted, and CloudFormation makes what is missing.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from scripts.aws import cloudformation
+from scripts.aws.cloud import Cloud
+from scripts.aws.cloudformation import Stack
+from scripts.aws.session import open_cloud
+from scripts.capacity import with_bought_capacity
+from scripts.cdk_cli import run_cdk
+from scripts.confirmation import confirm
+from scripts.console import Console
+from scripts.loading import LoadedPlan, load_plan
+from scripts.locking import lock_file
+from scripts.preflight import check_account, make_way, refuse_unresolved
+from scripts.stack_changes import StackChange, compare
+from scripts.synthesis import Assembly, default_directory, synthesize
+from stacks.domain.catalog import load_catalog
+from stacks.domain.cost import Cost, estimate
+from stacks.domain.errors import WorldError
+from stacks.domain.plan import Plan
+
+_LINES_KEPT = 20
+_STACKS_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Deployed:
+    """`changes` only after a dry run, `stacks` only after a real one."""
+
+    plan: Plan
+    changes: tuple[StackChange, ...] = ()
+    stacks: tuple[Stack, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "environment": self.plan.name,
+            "account": self.plan.account,
+            "region": self.plan.region,
+            "dry_run": not self.stacks,
+            "changes": [change.as_dict() for change in self.changes],
+            "stacks": [{"name": s.name, "status": s.status, "outputs": s.outputs} for s in self.stacks],
+        }
+
+
+def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deployed:
+    loaded = load_plan(file, local=console.local)
+    console.findings(loaded.findings)
+    cloud = open_cloud(console, loaded.plan.region, loaded.plan.account)
+    loaded = _with_lock(console, cloud, loaded)
+    refuse_unresolved(loaded.plan, loaded.lock, str(file), is_local=cloud.is_local)
+    plan = with_bought_capacity(console, cloud, replace(loaded.plan, account=cloud.account))
+    check_account(cloud, plan, str(file))
+    console.progress(_summary(cloud, plan, estimate(plan, load_catalog())))
+    if dry_run:
+        assembly = _synthesize(console, cloud, plan)
+        return Deployed(plan, changes=compare(cloud, plan.stacks.all, assembly.directory))
+    confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
+    assembly = _synthesize(console, cloud, plan)
+    make_way(console, cloud, plan)
+    _run_cdk(console, cloud, plan, assembly, str(file))
+    return Deployed(plan, stacks=_complete_stacks(cloud, plan, str(file)))
+
+
+def next_words(deployed: Deployed, file: Path, *, local: bool) -> str:
+    """Outputs, and what to do next."""
+    if not deployed.stacks:
+        return "\n".join((*(change.text() for change in deployed.changes), "nothing was changed (--dry-run)"))
+    option = " --local" if local else ""
+    lines = [f"stack {stack.name}: {stack.status}" for stack in deployed.stacks]
+    lines += [
+        f"  {name}: {value}"
+        for stack in deployed.stacks
+        for name, value in sorted(stack.outputs.items())
+        if not _is_export(name)
+    ]
+    jobs = [job.name for job in deployed.plan.jobs]
+    lines += [f"next: neuronkit{option} launch {file} {job} --follow" for job in jobs[:1]]
+    lines += [f"and in the end: neuronkit{option} destroy {file}"]
+    return "\n".join(lines)
+
+
+def _is_export(name: str) -> bool:
+    """The CDK's own outputs for references between stacks."""
+    return name.startswith("ExportsOutput")
+
+
+def _with_lock(console: Console, cloud: Cloud, loaded: LoadedPlan) -> LoadedPlan:
+    if loaded.lock is not None:
+        return loaded
+    locked = lock_file(cloud, loaded.loaded.environment, loaded.path, update=False)
+    for line in locked.changes:
+        console.progress(f"lock: {line}")
+    console.progress(f"lock: {locked.path} written" + ("" if cloud.is_local else "; commit it"))
+    return load_plan(loaded.path, local=console.local)
+
+
+def _summary(cloud: Cloud, plan: Plan, cost: Cost) -> str:
+    running = "unknown" if cost.usd_per_hour is None else f"${cost.usd_per_hour:,.2f} an hour"
+    if cost.unknown:
+        running = f"unknown (no price for: {', '.join(cost.unknown)}); ${cost.known_usd_per_hour:,.2f} an hour are known"
+    most = "unknown" if cost.usd_lifetime is None else f"${cost.usd_lifetime:,.2f}"
+    return "\n".join(
+        (
+            f"{plan.name} in {cloud.name}, account {cloud.account}, {plan.region}: stacks {', '.join(plan.stacks.all)}",
+            f"  with every node running: {running}; between jobs: ${cost.idle_usd_per_hour:,.2f} an hour",
+            f"  at most, all {plan.lifetime_days} days: {most}; budget ${plan.budget_usd:,.2f}",
+            f"  `neuronkit destroy` is meant for {plan.lifetime_days} days from now; owner {plan.owner}",
+        )
+    )
+
+
+def _synthesize(console: Console, cloud: Cloud, plan: Plan) -> Assembly:
+    """The local cloud's plan has an account and a block of its own: beside the real one, not over it."""
+    directory = default_directory(plan)
+    if cloud.is_local:
+        directory = directory.with_name(f"{plan.name}.local")
+    console.progress(f"synthesising {directory}")
+    return synthesize(plan, directory, validate=not cloud.is_local)
+
+
+def _run_cdk(console: Console, cloud: Cloud, plan: Plan, assembly: Assembly, file: str) -> None:
+    lines: list[str] = []
+
+    def on_line(line: str) -> None:
+        lines.append(line)
+        if line.strip():
+            console.progress(f"  cdk: {line}")
+
+    arguments = ["deploy", "--app", str(assembly.directory), "--all", "--require-approval", "never"]
+    arguments += ["--progress", "events", "--concurrency", str(_STACKS_AT_ONCE), "--no-color"]
+    if run_cdk(arguments, environment=cloud.child_environment(os.environ), on_line=on_line) != 0:
+        raise _deploy_failed(cloud, plan, file, lines)
+
+
+def _deploy_failed(cloud: Cloud, plan: Plan, file: str, lines: list[str]) -> WorldError:
+    """Which resource, why, and how to go on. Without a failed resource, what the CDK said."""
+    reasons = []
+    for name in plan.stacks.all:
+        stack = cloudformation.find_stack(cloud, name)
+        if stack is None or stack.is_good:
+            continue
+        failure = cloudformation.first_failure(cloud, stack)
+        if failure is not None:
+            reasons.append(
+                f"stack {name} ({stack.status}): {failure.type} {failure.logical_id}: {failure.reason}"
+            )
+        elif stack.reason:
+            reasons.append(f"stack {name} ({stack.status}): {stack.reason}")
+    said = "\n".join(lines[-_LINES_KEPT:])
+    return WorldError(
+        "\n".join(("the deploy failed", *(reasons or [said]))), _ways_out(file, local=cloud.is_local)
+    )
+
+
+def _ways_out(file: str, *, local: bool) -> str:
+    option = " --local" if local else ""
+    return (
+        f"when the cause is gone, `neuronkit{option} deploy {file}` continues; "
+        f"`neuronkit{option} destroy {file}` cleans up"
+    )
+
+
+def _complete_stacks(cloud: Cloud, plan: Plan, file: str) -> tuple[Stack, ...]:
+    found = {name: cloudformation.find_stack(cloud, name) for name in plan.stacks.all}
+    bad = [
+        f"stack {name}: {stack.status if stack else 'not there'}"
+        for name, stack in found.items()
+        if not (stack and stack.is_good)
+    ]
+    if bad:
+        raise WorldError(
+            "\n".join(("`cdk deploy` said nothing wrong, but", *bad)), _ways_out(file, local=cloud.is_local)
+        )
+    return tuple(stack for stack in found.values() if stack is not None)

@@ -1,0 +1,66 @@
+"""What a deploy would change: the synthesised templates beside those that are deployed. Compares words, changes nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.aws import cloudformation
+from scripts.aws.cloud import Cloud
+
+_NEVER_CREATED = "REVIEW_IN_PROGRESS"
+
+
+@dataclass(frozen=True, slots=True)
+class StackChange:
+    """Logical ids with their types, such as "Bucket (AWS::S3::Bucket)"."""
+
+    stack: str
+    action: str
+    """create, update or none."""
+    added: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def text(self) -> str:
+        lines = [f"{self.stack}: {self.action}"]
+        lines += [f"  + {name}" for name in self.added]
+        lines += [f"  ~ {name}" for name in self.changed]
+        lines += [f"  - {name}" for name in self.removed]
+        return "\n".join(lines)
+
+
+def compare(cloud: Cloud, stacks: tuple[str, ...], assembly: Path) -> tuple[StackChange, ...]:
+    return tuple(_change(cloud, name, assembly / f"{name}.template.json") for name in stacks)
+
+
+def difference(stack: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> StackChange:
+    """Of two templates; `old` is None when there is no stack."""
+    before: Mapping[str, Any] = (old or {}).get("Resources", {})
+    after: Mapping[str, Any] = new.get("Resources", {})
+    added = tuple(_named(id_, after) for id_ in sorted(after.keys() - before.keys()))
+    removed = tuple(_named(id_, before) for id_ in sorted(before.keys() - after.keys()))
+    changed = tuple(
+        _named(id_, after) for id_ in sorted(after.keys() & before.keys()) if after[id_] != before[id_]
+    )
+    if old is None:
+        return StackChange(stack, "create", added)
+    action = "none" if dict(old) == dict(new) else "update"
+    return StackChange(stack, action, added, changed, removed)
+
+
+def _change(cloud: Cloud, name: str, template_file: Path) -> StackChange:
+    new = json.loads(template_file.read_text(encoding="utf-8"))
+    stack = cloudformation.find_stack(cloud, name)
+    old = None if stack is None or stack.status == _NEVER_CREATED else cloudformation.template(cloud, name)
+    return difference(name, old, new)
+
+
+def _named(logical_id: str, resources: Mapping[str, Any]) -> str:
+    return f"{logical_id} ({resources[logical_id].get('Type', 'unknown type')})"
