@@ -1,0 +1,132 @@
+"""Capacity reservations, of which the local cloud has one kind: capacity blocks that the admin interface supplies.
+
+A block is what was bought; so there is no call to make or to change one, and cancelling is refused as EC2 refuses it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from moto.core.responses import ActionResult
+from moto.ec2.exceptions import EC2ClientError
+from moto.ec2.models import EC2Backend, ec2_backends
+from moto.ec2.responses._base_response import EC2BaseResponse
+from moto.ec2.utils import random_id
+
+_FILTERS = {
+    "instance-type": "InstanceType",
+    "state": "State",
+    "availability-zone": "AvailabilityZone",
+    "availability-zone-id": "AvailabilityZoneId",
+    "instance-match-criteria": "InstanceMatchCriteria",
+    "tenancy": "Tenancy",
+    "owner-id": "OwnerId",
+}
+
+
+def blocks_of(backend: EC2Backend) -> dict[str, dict[str, Any]]:
+    """By id; kept in moto's backend, so that a reset of moto empties it."""
+    blocks: dict[str, dict[str, Any]] = backend.__dict__.setdefault("capacity_blocks", {})
+    return blocks
+
+
+def supply(
+    account: str,
+    region: str,
+    instance_type: str,
+    count: int,
+    zone_id: str,
+    hours: float = 24,
+    tags: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    """A block that is active from now on, as if it had been bought and had just begun."""
+    if region not in ec2_backends[account]:
+        raise ValueError(f"there is no region {region}")
+    backend = ec2_backends[account][region]
+    zones = [zone for zone in backend.describe_availability_zones() if zone.zone_id == zone_id]
+    if not zones:
+        raise ValueError(f"there is no zone {zone_id} in {region}")
+    if int(count) < 1 or float(hours) <= 0:
+        raise ValueError("a block has at least one instance and lasts longer than nothing")
+    block_id = random_id("cr")
+    start = datetime.now(UTC).replace(microsecond=0)
+    blocks_of(backend)[block_id] = {
+        "CapacityReservationId": block_id,
+        "OwnerId": account,
+        "CapacityReservationArn": f"arn:{backend.partition}:ec2:{region}:{account}:capacity-reservation/{block_id}",
+        "AvailabilityZoneId": zone_id,
+        "AvailabilityZone": zones[0].name,
+        "InstanceType": instance_type,
+        "InstancePlatform": "Linux/UNIX",
+        "Tenancy": "default",
+        "TotalInstanceCount": int(count),
+        "AvailableInstanceCount": int(count),
+        "EbsOptimized": True,
+        "EphemeralStorage": False,
+        "State": "active",
+        "StartDate": start,
+        "EndDate": start + timedelta(hours=float(hours)),
+        "EndDateType": "limited",
+        "InstanceMatchCriteria": "targeted",
+        "CreateDate": start,
+        "ReservationType": "capacity-block",
+    }
+    backend.create_tags([block_id], {"neuronkit:emulated-by": "local cloud", **(tags or {})})
+    return {"id": block_id, **_described(backend, blocks_of(backend)[block_id])}
+
+
+def _described(backend: EC2Backend, block: dict[str, Any]) -> dict[str, Any]:
+    tags = backend.tags.get(block["CapacityReservationId"], {})
+    state = "expired" if block["EndDate"] <= datetime.now(UTC) else block["State"]
+    return {**block, "State": state, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
+
+
+class CapacityReservations(EC2BaseResponse):
+    def describe_capacity_reservations(self) -> ActionResult:
+        blocks = blocks_of(self.ec2_backend)
+        wanted = self._get_param("CapacityReservationIds", [])
+        for block_id in wanted:
+            self._known(block_id)
+        found = [
+            _described(self.ec2_backend, block)
+            for name, block in blocks.items()
+            if not wanted or name in wanted
+        ]
+        return ActionResult({"CapacityReservations": [block for block in found if self._passes(block)]})
+
+    def cancel_capacity_reservation(self) -> ActionResult:
+        block = self._known(self._get_param("CapacityReservationId"))
+        raise EC2ClientError(
+            "OperationNotPermitted",
+            f"You cannot cancel the Capacity Block {block['CapacityReservationId']}: it ends on {block['EndDate']}.",
+        )
+
+    def create_capacity_reservation(self) -> ActionResult:
+        raise EC2ClientError(
+            "UnsupportedOperation",
+            "On-Demand capacity reservations are not emulated by the local cloud; "
+            "POST /neuronkit/capacity-blocks supplies a capacity block",
+        )
+
+    def _known(self, block_id: str) -> dict[str, Any]:
+        blocks = blocks_of(self.ec2_backend)
+        if block_id not in blocks:
+            raise EC2ClientError(
+                "InvalidCapacityReservationId.NotFound",
+                f"The capacity reservation '{block_id}' does not exist",
+            )
+        return blocks[block_id]
+
+    def _passes(self, block: dict[str, Any]) -> bool:
+        tags = {tag["Key"]: tag["Value"] for tag in block["Tags"]}
+        for name, wanted in self._filters_from_querystring().items():
+            if name.startswith("tag:"):
+                given = tags.get(name.removeprefix("tag:"))
+            elif name in _FILTERS:
+                given = block[_FILTERS[name]]
+            else:
+                raise EC2ClientError("InvalidParameterValue", f"The filter '{name}' is invalid")
+            if given not in wanted:
+                return False
+        return True

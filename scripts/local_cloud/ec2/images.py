@@ -1,0 +1,40 @@
+"""DescribeImages that knows the ECS Neuron AMIs, and says that they are emulated."""
+
+from __future__ import annotations
+
+from moto.core.responses import ActionResult
+from moto.ec2.models.amis import Ami
+from moto.ec2.responses import EC2Response
+
+from scripts.local_cloud.ec2 import neuron_amis
+
+_DESCRIPTION = "Amazon ECS optimized Neuron AMI, emulated by the local cloud: no such image exists here"
+
+
+class Images(EC2Response):
+    def describe_images(self) -> ActionResult:
+        known = neuron_amis.images(self.region)
+        for image_id in self._get_param("ImageIds", []):
+            if image_id in known:
+                self._supply(image_id, known[image_id])
+        return super().describe_images()
+
+    def _supply(self, image_id: str, name: str) -> None:
+        image = self.ec2_backend.amis.get(image_id)
+        if image is None:
+            image = Ami(
+                self.ec2_backend,
+                image_id,
+                name=name,
+                owner_id="591542846629",
+                owner_alias="amazon",
+                public=True,
+                architecture="arm64" if name.endswith("arm64") else "x86_64",
+                virtualization_type="hvm",
+                hypervisor="xen",
+                root_device_type="ebs",
+            )
+            self.ec2_backend.amis[image_id] = image
+        image.name = name
+        image.description = _DESCRIPTION
+        image.root_device_name = "/dev/xvda"
