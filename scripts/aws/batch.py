@@ -144,8 +144,8 @@ def deregister_job_definition(cloud: Cloud, arn: str) -> None:
 
 
 def submit(cloud: Cloud, request: Mapping[str, Any]) -> str:
-    """The job's id. SubmitJob has no client token: whoever calls has looked for the name first."""
-    job_id: str = cloud.call(_SERVICE, "submit_job", **request)["jobId"]
+    """The job's id. SubmitJob has no client token: no retries here, and whoever calls looks for the name first."""
+    job_id: str = cloud.call_once(_SERVICE, "submit_job", **request)["jobId"]
     return job_id
 
 

@@ -19,7 +19,7 @@ from stacks.domain.errors import KitError
 
 AWS_POLL_SECONDS: Final = 5.0
 LOCAL_POLL_SECONDS: Final = 0.2
-_MAX_ATTEMPTS: Final = 8
+ATTEMPTS_MAX: Final = 8
 # They would send a child process to another account than the one that was checked.
 _KEY_VARIABLES: Final = (
     "AWS_ACCESS_KEY_ID",
@@ -41,7 +41,7 @@ class Cloud:
     profile: str | None = None
     endpoint_url: str | None = None
     local_environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
-    _clients: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _clients: dict[tuple[str, int], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _making: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
     @property
@@ -52,17 +52,26 @@ class Cloud:
     def poll_seconds(self) -> float:
         return LOCAL_POLL_SECONDS if self.is_local else AWS_POLL_SECONDS
 
-    def client(self, service: str) -> Any:
+    def client(self, service: str, *, attempts: int = ATTEMPTS_MAX) -> Any:
         # Clients may be shared between threads; making one may not.
         with self._making:
-            if service not in self._clients:
-                self._clients[service] = self._make_client(service)
-        return self._clients[service]
+            if (service, attempts) not in self._clients:
+                self._clients[service, attempts] = self._make_client(service, attempts)
+        return self._clients[service, attempts]
 
     def call(self, service: str, operation: str, /, **parameters: Any) -> dict[str, Any]:
         """One API call; `operation` in boto3's spelling. Raises KitError."""
+        return self._call(self.client(service), service, operation, parameters)
+
+    def call_once(self, service: str, operation: str, /, **parameters: Any) -> dict[str, Any]:
+        """Without retries: for what must not happen twice because an answer was lost on its way."""
+        return self._call(self.client(service, attempts=1), service, operation, parameters)
+
+    def _call(
+        self, client: Any, service: str, operation: str, parameters: Mapping[str, Any]
+    ) -> dict[str, Any]:
         try:
-            answer: dict[str, Any] = getattr(self.client(service), operation)(**parameters)
+            answer: dict[str, Any] = getattr(client, operation)(**parameters)
         except ParamValidationError:
             raise
         except (ClientError, BotoCoreError) as error:
@@ -99,13 +108,13 @@ class Cloud:
             return {**dict.fromkeys(_KEY_VARIABLES, ""), "AWS_PROFILE": self.profile, **own}
         return own
 
-    def _make_client(self, service: str) -> Any:
+    def _make_client(self, service: str, attempts: int) -> Any:
         try:
             return self.session.client(
                 service,
                 region_name=self.region,
                 endpoint_url=self.endpoint_url,
-                config=_client_config(self.is_local),
+                config=_client_config(attempts, is_local=self.is_local),
             )
         except BotoCoreError as error:
             raise self._translated(error, service, "a call") from error
@@ -115,9 +124,9 @@ class Cloud:
         return translate(error, service=service, operation=name, region=self.region, profile=self.profile)
 
 
-def _client_config(is_local: bool) -> Config:
+def _client_config(attempts: int, *, is_local: bool) -> Config:
     common: dict[str, Any] = {
-        "retries": {"mode": "adaptive", "total_max_attempts": _MAX_ATTEMPTS},
+        "retries": {"mode": "adaptive", "total_max_attempts": attempts},
         "user_agent_extra": "neuronkit",
         "connect_timeout": 10,
         "read_timeout": 60,

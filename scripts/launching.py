@@ -1,0 +1,262 @@
+"""`neuronkit launch`: starts a run, or joins the one that is there. Never twice.
+
+SubmitJob has no client token, so the run's name is the token: a claim in the bucket gives the name to one launch
+(`run_store`), a lock on this machine keeps launches of one job apart, and the name is looked for in the queue before
+it is submitted. Killed at any point, the same command goes on: it finds the run in the queue, or its claim.
+
+A claim of another machine that has not led to a job yet is waited for; after CLAIM_SECONDS it is taken over.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from scripts.aws import batch, s3
+from scripts.aws.cloud import Cloud
+from scripts.aws.translation import AwsError
+from scripts.console import Console
+from scripts.machine_lock import machine_lock, this_owner
+from scripts.run_choice import (
+    Resume,
+    ResumeWish,
+    check_join,
+    choose_checkpoint,
+    next_run,
+    numbered,
+)
+from scripts.run_store import RunRecord, RunStore, StoredRecord
+from stacks.domain.errors import InputError
+from stacks.domain.jobs import JobPackage, pack
+from stacks.domain.names import CONTENT_TAG, job_definition_name
+from stacks.domain.plan import JobPlan, Plan
+from stacks.domain.render.batch import ClusterOutputs, Run, job_definition, submit_request
+
+CLAIM_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    run: str
+    state: str
+    scheduler_id: str
+    nodes: int
+    metrics: str
+    logs: str
+    """The log group."""
+    joined: bool
+    resumes: Resume | None
+
+    def as_dict(self) -> dict[str, Any]:
+        names = ("run", "state", "scheduler_id", "nodes", "metrics", "logs")
+        return {name: getattr(self, name) for name in names}
+
+
+@dataclass
+class Launcher:
+    """One launch of one job. `outputs` are of the job's cluster."""
+
+    console: Console
+    cloud: Cloud
+    plan: Plan
+    job: JobPlan
+    outputs: ClusterOutputs
+    source_directory: Path
+    pause: Callable[[float], None] = time.sleep
+    owner: str = field(default_factory=this_owner)
+
+    @property
+    def store(self) -> RunStore:
+        return RunStore(self.cloud, self.outputs.bucket, self.job.name)
+
+    def launch(self, wish: ResumeWish | None, run_name: str | None) -> Launched:
+        with machine_lock(self._place, f"job {self.job.name}"):
+            active = self._active_run(run_name)
+            if active is not None:
+                return self._join(active, wish)
+            resumes = self._checkpoint(wish)
+            package = pack(self.job, self.plan, self.source_directory)
+            while True:
+                claim = self._claim(run_name, resumes)
+                if claim is not None:
+                    launched = self._start(claim, package)
+                    if launched is not None:
+                        return launched
+                active = self._active_run(run_name)
+                if active is not None:
+                    return self._join(active, wish)
+
+    @property
+    def _place(self) -> str:
+        cloud = self.cloud
+        return (
+            f"{cloud.endpoint_url or 'aws'} {cloud.account} {cloud.region} {self.plan.name} {self.job.name}"
+        )
+
+    # --- what is there ---
+
+    def _active_run(self, run_name: str | None) -> batch.JobSummary | None:
+        """The newest active run of this job; with a name, only the run of that name."""
+        active = {job.name: job for job in batch.active_jobs(self.cloud, self.outputs.job_queue_arn)}
+        if run_name is not None:
+            return active.get(run_name)
+        ours = set(self.store.names()).intersection(active) | set(numbered(self.job.name, active))
+        return max((active[name] for name in ours), key=lambda job: job.created_at, default=None)
+
+    def _join(self, active: batch.JobSummary, wish: ResumeWish | None) -> Launched:
+        stored = self.store.read(active.name)
+        resumes = _resumes(stored.record) if stored else None
+        check_join(active.name, wish, resumes)
+        if stored is not None and stored.record.scheduler_id is None:
+            self.store.submitted(stored, active.id)
+        return self._launched(active.name, active.id, active.state, joined=True, resumes=resumes)
+
+    def _checkpoint(self, wish: ResumeWish | None) -> Resume | None:
+        if wish is None:
+            return None
+        candidates = [wish.run] if wish.run else numbered(self.job.name, self.store.names())
+        for run in candidates:
+            steps = self.store.checkpoint_steps(run)
+            if steps or wish.run:
+                return choose_checkpoint(wish, run, steps)
+        raise InputError(f"no run of job {self.job.name} has a checkpoint", "launch it without --resume")
+
+    # --- the name ---
+
+    def _claim(self, run_name: str | None, resumes: Resume | None) -> StoredRecord | None:
+        """A name that is ours alone now. None: somebody else was faster, look again."""
+        names = self.store.names()
+        candidates = [run_name] if run_name else numbered(self.job.name, names)[:1]
+        for run in candidates:
+            stored = self.store.read(run) if run in names else None
+            if stored is None:
+                continue
+            state = self._state(stored)
+            if state is None:
+                return self._adopt(stored, resumes)
+            if state in batch.ACTIVE_STATES:
+                return None
+            if run_name is not None:
+                raise InputError(
+                    f"there was a run {run} already ({state})",
+                    f"choose another name, or begin from it with --resume {run}",
+                )
+        run = run_name or next_run(self.job.name, (*names, *self._names_in_queue()))
+        return self.store.claim(self._record(run, resumes))
+
+    def _state(self, stored: StoredRecord) -> str | None:
+        """Of the run's job; None when it was never submitted."""
+        record = stored.record
+        found = batch.jobs_named(self.cloud, self.outputs.job_queue_arn, record.run)
+        if record.scheduler_id is None and found:
+            self.store.submitted(stored, found[0].id)
+        if found:
+            return found[0].state
+        return None if record.scheduler_id is None else "ended, and AWS Batch has forgotten it"
+
+    def _adopt(self, stored: StoredRecord, resumes: Resume | None) -> StoredRecord | None:
+        """The claim of a launch that ended too early. Whoever holds this machine's lock knows that it is over."""
+        run, owner = stored.record.run, stored.record.owner
+        if owner != self.owner and stored.age_seconds < CLAIM_SECONDS:
+            self.console.progress(
+                f"{owner} claimed run {run} {stored.age_seconds:.0f} s ago and has not submitted it yet: waiting"
+            )
+            self.pause(max(self.cloud.poll_seconds, 1.0))
+            return None
+        self.console.progress(f"going on with run {run}, which {owner} claimed but did not submit")
+        return self.store.replace(stored, self._record(run, resumes))
+
+    def _record(self, run: str, resumes: Resume | None) -> RunRecord:
+        return RunRecord(
+            run=run,
+            job=self.job.name,
+            owner=self.owner,
+            resume_from=resumes.run if resumes else None,
+            resume_step=resumes.step if resumes else None,
+        )
+
+    def _names_in_queue(self) -> tuple[str, ...]:
+        jobs = batch.jobs_named(self.cloud, self.outputs.job_queue_arn, f"{self.job.name}-*")
+        return tuple(job.name for job in jobs)
+
+    # --- the job ---
+
+    def _start(self, claim: StoredRecord, package: JobPackage) -> Launched | None:
+        """None when the claim was taken over meanwhile."""
+        run = claim.record.run
+        self._upload(package)
+        definition_arn = self._definition(package)
+        current = self.store.read(run)
+        if current is None or current.etag != claim.etag:
+            return None
+        resumes = _resumes(claim.record)
+        request = submit_request(
+            self.plan, self.job, self._batch_run(run, resumes), definition_arn, self.outputs
+        )
+        scheduler_id = self._submit(request)
+        self.store.submitted(claim, scheduler_id)
+        return self._launched(run, scheduler_id, "SUBMITTED", joined=False, resumes=resumes)
+
+    def _submit(self, request: dict[str, Any]) -> str:
+        """When the answer is lost, the queue says whether the job was taken."""
+        try:
+            return batch.submit(self.cloud, request)
+        except AwsError:
+            self.pause(self.cloud.poll_seconds)
+            found = batch.jobs_named(self.cloud, self.outputs.job_queue_arn, request["jobName"])
+            if not found:
+                raise
+            return found[0].id
+
+    def _upload(self, package: JobPackage) -> None:
+        if not s3.exists(self.cloud, self.outputs.bucket, package.key):
+            self.console.progress(f"uploading the job's package, {len(package.content) / 2**20:.1f} MiB")
+            s3.put(self.cloud, self.outputs.bucket, package.key, package.content)
+
+    def _definition(self, package: JobPackage) -> str:
+        request = job_definition(self.plan, self.job, package.sha256, self.outputs)
+        content = request["tags"][CONTENT_TAG]
+        name = job_definition_name(self.plan.name, self.job.name)
+        for definition in batch.active_job_definitions(self.cloud, name):
+            if definition.tags.get(CONTENT_TAG) == content:
+                return definition.arn
+        return batch.register_job_definition(self.cloud, request)
+
+    def _batch_run(self, run: str, resumes: Resume | None) -> Run:
+        if resumes is None:
+            return Run(run)
+        return Run(run, self.store.checkpoints_uri(resumes.run), resumes.step)
+
+    def _launched(self, run: str, id_: str, state: str, *, joined: bool, resumes: Resume | None) -> Launched:
+        return Launched(
+            run=run,
+            state=state,
+            scheduler_id=id_,
+            nodes=self.job.nodes,
+            metrics=self.store.metrics_uri(run),
+            logs=self.outputs.log_group,
+            joined=joined,
+            resumes=resumes,
+        )
+
+
+def find_job(plan: Plan, name: str) -> JobPlan:
+    for job in plan.jobs:
+        if job.name == name:
+            return job
+    known = ", ".join(job.name for job in plan.jobs) or "none"
+    raise InputError(f"the file has no job {name}", f"its jobs: {known}")
+
+
+def require_image(job: JobPlan, file: str) -> None:
+    if job.image is None or not job.image.is_resolved:
+        raise InputError(f"the image of job {job.name} is not resolved", f"run `neuronkit lock {file}`")
+
+
+def _resumes(record: RunRecord) -> Resume | None:
+    if record.resume_from is None or record.resume_step is None:
+        return None
+    return Resume(record.resume_from, record.resume_step)
