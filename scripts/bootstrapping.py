@@ -65,8 +65,6 @@ def _arguments(cloud: Cloud, settings: CdkSettings, stack_name: str) -> list[str
         settings.qualifier,
         "--toolkit-stack-name",
         stack_name,
-        "--progress",
-        "events",
     ]
     if settings.permissions_boundary:
         arguments += ["--custom-permissions-boundary", settings.permissions_boundary]
