@@ -40,9 +40,6 @@ from scripts.local_cloud.front import Front  # noqa: E402
 
 
 class _QuietHandler(MotoRequestHandler):
-    # One request after another on a connection: saves boto3 and the CDK CLI a connect each time.
-    protocol_version = "HTTP/1.1"
-
     def log(self, type: str, message: str, *args: Any) -> None:
         if type != "info":
             super().log(type, message, *args)

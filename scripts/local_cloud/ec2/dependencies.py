@@ -78,10 +78,8 @@ class DependencyChecks(EC2Response):
     def delete_vpc_endpoints(self) -> Any:
         answer = super().delete_vpc_endpoints()
         for endpoint_id in self._get_param("VpcEndpointIds", []):
-            endpoint = self.ec2_backend.vpc_end_points.pop(endpoint_id, None)
+            self.ec2_backend.vpc_end_points.pop(endpoint_id, None)
             self.ec2_backend.tags.pop(endpoint_id, None)
-            for eni_id in getattr(endpoint, "network_interface_ids", None) or ():
-                self.ec2_backend.enis.pop(eni_id, None)
         return answer
 
     def delete_nat_gateway(self) -> Any:
@@ -89,7 +87,7 @@ class DependencyChecks(EC2Response):
         gateway = self.ec2_backend.nat_gateways.get(self._get_param("NatGatewayId"))
         answer = super().delete_nat_gateway()
         if gateway is not None:
-            for address in self.ec2_backend.addresses.values():
+            for address in self.ec2_backend.addresses:
                 if address.eni is not None and address.eni.id == gateway._eni.id:
                     address.eni = None
                     address.association_id = None
@@ -102,14 +100,13 @@ def _used_by_interface(backend: EC2Backend, group_id: str) -> bool:
 
 
 def _used_by_rule(backend: EC2Backend, group_id: str) -> bool:
-    for groups in backend.groups.values():
-        for group in groups.values():
-            if group.id == group_id:
-                continue
-            for rule in [*group.ingress_rules, *group.egress_rules]:
-                if any(source.get("GroupId") == group_id for source in rule.source_groups):
-                    return True
-    return False
+    return any(
+        rule.source_group.get("GroupId") == group_id
+        for groups in backend.groups.values()
+        for group in groups.values()
+        if group.id != group_id
+        for rule in [*group.ingress_rules, *group.egress_rules]
+    )
 
 
 def _dropping_tags(backend: EC2Backend, resource_id: str | None, answer: Any) -> Any:

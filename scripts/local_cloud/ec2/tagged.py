@@ -29,7 +29,7 @@ def _more(backend: EC2Backend) -> Iterator[tuple[str, str, str]]:
         yield "launch-template", template_id, template_id
     for endpoint_id in list(backend.vpc_end_points):
         yield "vpc-endpoint", endpoint_id, endpoint_id
-    for address in list(backend.addresses.values()):
+    for address in list(backend.addresses):
         if address.allocation_id:
             yield "elastic-ip", address.allocation_id, address.allocation_id
     for group in list(groups_of(backend).values()):

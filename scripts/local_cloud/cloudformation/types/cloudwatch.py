@@ -18,7 +18,7 @@ from scripts.local_cloud.cloudformation.types.coerce import api_parameters, json
 
 class Dashboard(ResourceType):
     name = "AWS::CloudWatch::Dashboard"
-    properties = split_words("DashboardName DashboardBody")
+    properties = split_words("DashboardName DashboardBody Tags")
 
     def create(self, request: Request) -> Created:
         dashboard = request.name_or_generated("DashboardName", 255)
@@ -29,13 +29,21 @@ class Dashboard(ResourceType):
         if "DashboardName" in changed:
             raise NeedsReplacement
         self._put(request, physical_id)
+        cloudwatch = request.client("cloudwatch")
+        arn = f"arn:{request.partition}:cloudwatch::{request.account}:dashboard/{physical_id}"
+        found = {tag["Key"] for tag in cloudwatch.list_tags_for_resource(ResourceARN=arn)["Tags"]}
+        superfluous = sorted(found - set(request.tags))
+        if superfluous:
+            cloudwatch.untag_resource(ResourceARN=arn, TagKeys=superfluous)
 
     def delete(self, request: Request, physical_id: str) -> None:
         request.client("cloudwatch").delete_dashboards(DashboardNames=[physical_id])
 
     def _put(self, request: Request, dashboard: str) -> None:
         answer = request.client("cloudwatch").put_dashboard(
-            DashboardName=dashboard, DashboardBody=json_text(request["DashboardBody"])
+            DashboardName=dashboard,
+            DashboardBody=json_text(request["DashboardBody"]),
+            Tags=request.tag_list(),
         )
         errors = answer.get("DashboardValidationMessages") or ()
         if errors:
