@@ -32,7 +32,7 @@ class NodeBootstrap:
     command: tuple[str, ...]
     torch: bool
     distributed: bool
-    several_processes_per_node: bool
+    starts_several_processes: bool
     nodes: int
     processes_per_node: int
     logical_cores_per_process: int
@@ -58,7 +58,7 @@ def node_bootstrap(plan: Plan, job: JobPlan) -> str:
             command=job.command,
             torch=torch,
             distributed=job.processes > 1,
-            several_processes_per_node=job.processes_per_node > 1,
+            starts_several_processes=not torch and job.processes_per_node > 1,
             nodes=job.nodes,
             processes_per_node=job.processes_per_node,
             logical_cores_per_process=job.logical_cores_per_process,
