@@ -6,6 +6,7 @@ All are kept.
 """
 
 import hashlib
+import io
 import json
 import shutil
 import zipfile
@@ -79,7 +80,7 @@ def write_checkpoint(directory: Path, state: TrainingState, facts: RunFacts) -> 
             "loss": state.loss,
             **facts.binding,
             **facts.changeable,
-            "sha256": _sha256(temporary / _STATE),
+            "sha256": hashlib.sha256((temporary / _STATE).read_bytes()).hexdigest(),
         }
         (temporary / _DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
         if final.exists():
@@ -117,7 +118,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
     """Raises TornCheckpointError for anything but the checkpoint that was written."""
     try:
         description = json.loads((path / _DESCRIPTION).read_text(encoding="utf-8"))
-        if description["sha256"] != _sha256(path / _STATE):
+        content = (path / _STATE).read_bytes()
+        if description["sha256"] != hashlib.sha256(content).hexdigest():
             raise TornCheckpointError(f"{path / _STATE} is not what was saved (its hash differs)")
         facts = RunFacts(
             seed=int(description["seed"]),
@@ -126,7 +128,7 @@ def read_checkpoint(path: Path) -> Checkpoint:
             processes=int(description["processes"]),
             backend=str(description["backend"]),
         )
-        state = _read_state(path / _STATE, int(description["step"]), float(description["loss"]))
+        state = _read_state(content, int(description["step"]), float(description["loss"]))
     except OSError as error:
         raise TornCheckpointError(f"{error.filename}: {error.strerror}") from error
     except (ValueError, KeyError, TypeError, zipfile.BadZipFile) as error:
@@ -136,8 +138,8 @@ def read_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(state, facts)
 
 
-def _read_state(path: Path, step: int, loss: float) -> TrainingState:
-    with np.load(path, allow_pickle=False) as arrays:
+def _read_state(content: bytes, step: int, loss: float) -> TrainingState:
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         vectors = [arrays[name] for name in VECTORS]
     if any(vector.shape != (PARAMETER_COUNT,) or vector.dtype != np.float32 for vector in vectors):
         raise ValueError("it is of another model")
@@ -151,7 +153,3 @@ def _stored(directory: Path) -> list[Path]:
 
 def _step(path: Path) -> int:
     return int(path.name[5:])
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -7,7 +7,8 @@ from typing import NoReturn
 
 from smokejob.errors import InputError
 
-_DAY_SECONDS = 86400
+_DAY_SECONDS = 86400.0
+_LONGEST_STEP_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add(
         "--step-seconds",
-        type=_seconds(0),
+        type=_seconds(0, _LONGEST_STEP_SECONDS),
         default=0.0,
         metavar="S",
         help="make a step last at least S seconds",
@@ -104,15 +105,15 @@ def _whole_number(lowest: int) -> Callable[[str], int]:
     return parse
 
 
-def _seconds(lowest: float) -> Callable[[str], float]:
+def _seconds(lowest: float, highest: float = _DAY_SECONDS) -> Callable[[str], float]:
     def parse(text: str) -> float:
         try:
             seconds = float(text)
         except ValueError:
             seconds = -1.0
-        if not lowest <= seconds <= _DAY_SECONDS:
+        if not lowest <= seconds <= highest:
             raise argparse.ArgumentTypeError(
-                f"{text!r} is not a number of seconds from {lowest:g} to {_DAY_SECONDS}"
+                f"{text!r} is not a number of seconds from {lowest:g} to {highest:g}"
             )
         return seconds
 

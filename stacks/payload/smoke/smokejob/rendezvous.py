@@ -15,6 +15,7 @@ from smokejob.wire import ClosedError, receive_message, send_message
 _HELLO_SECONDS = 5.0
 _RETRY_SECONDS = 0.1
 _LONGEST_RETRY_SECONDS = 2.0
+_VANISHED_SECONDS = 40
 _WHAT_TO_CHECK = (
     "check that every node of the run started, and that the security group of their network interfaces lets them "
     "reach each other (a rule that allows the group itself, in and out; AWS Batch gives multi-node jobs the VPC's "
@@ -43,22 +44,23 @@ def join(meeting: Meeting) -> Group:
     peers: list[Peer] = []
     if environment.processes > 1:
         peers = _gather(meeting) if environment.rank == 0 else [_reach_main(meeting)]
+    # Rank 0 hears from everybody and knows who is silent, so it is the first to give up, and says so to the others.
+    patience_seconds = meeting.peer_seconds if environment.rank == 0 else 2 * meeting.peer_seconds
     for peer in peers:
-        _watch_the_line(peer.connection, meeting.peer_seconds)
+        _watch_the_line(peer.connection, patience_seconds)
     return Group(environment.rank, environment.processes, peers)
 
 
-def _watch_the_line(connection: socket.socket, peer_seconds: float) -> None:
-    """A node that vanishes without a word is noticed after about 20 seconds, however long a step takes."""
-    connection.settimeout(peer_seconds)
+def _watch_the_line(connection: socket.socket, patience_seconds: float) -> None:
+    """A node that vanishes without a word is noticed within _VANISHED_SECONDS, however long a step takes.
+
+    That bounds how long rank 0 may leave a message unread as well: `--step-seconds` stays below it.
+    """
+    connection.settimeout(patience_seconds)
     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (
-        ("TCP_KEEPIDLE", 5),
-        ("TCP_KEEPINTVL", 5),
-        ("TCP_KEEPCNT", 3),
-        ("TCP_USER_TIMEOUT", 20_000),
-    ):
+    keepalive = {"TCP_KEEPIDLE": 5, "TCP_KEEPINTVL": 5, "TCP_USER_TIMEOUT": _VANISHED_SECONDS * 1000}
+    for option, value in keepalive.items():
         if hasattr(socket, option):
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
