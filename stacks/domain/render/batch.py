@@ -104,7 +104,8 @@ def submit_request(
     if run.resume_step is not None:
         variables["NEURONKIT_RESUME_STEP"] = str(run.resume_step)
     environment = [{"name": name, "value": value} for name, value in sorted(variables.items())]
-    override = {"targetNodes": "0:", "containerOverrides": {"environment": environment}}
+    # The very range of the definition: whether Batch takes another spelling of it nobody has tried.
+    override = {"targetNodes": f"0:{job.nodes - 1}", "containerOverrides": {"environment": environment}}
     request: Request = {
         "jobName": run.id,
         "jobQueue": outputs.job_queue_arn,
