@@ -142,6 +142,8 @@ class Ec2Resource:
     state: str
     tags: dict[str, str]
     description: str
+    is_managed: bool
+    """By another service (a NAT gateway, say): it goes with that service's resource."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +275,7 @@ def _resource(kind: Ec2Kind, raw: dict[str, Any]) -> Ec2Resource:
         state=state["Name"] if isinstance(state, dict) else state,
         tags=tags,
         description=raw.get("Description", ""),
+        is_managed=bool(raw.get("RequesterManaged")) or raw.get("InterfaceType") == "nat_gateway",
     )
 
 

@@ -88,7 +88,6 @@ class Executor:
             if isinstance(error, AccessDeniedError):
                 self._attempts[step.key] = ATTEMPTS_MAX
             return False
-        self._failures.pop(step.key, None)
         self._done[step.key] = Item(step.kind, step.id, step.name)
         return True
 
@@ -163,6 +162,7 @@ class Executor:
         return self.cloud.poll_seconds
 
     def _fail(self, step: Step, why: str) -> None:
+        told_before = self._failures.get(step.key) == why
         self._failures[step.key] = why
         self._done.pop(step.key, None)
-        self.say(f"  not deleted: {step.label}: {why}")
+        self.say(f"  not deleted: {step.label}: {'the same reason again' if told_before else why}")

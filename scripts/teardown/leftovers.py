@@ -84,7 +84,8 @@ def explain_stack(cloud: Cloud, stack: Stack) -> str:
         vpcs = [
             r.physical_id for r in resources if r.type == "AWS::EC2::VPC" and r.status != "DELETE_COMPLETE"
         ]
-        reasons += [_blocker(interface) for vpc in vpcs for interface in ec2.interfaces_in_vpc(cloud, vpc)]
+        interfaces = [interface for vpc in vpcs for interface in ec2.interfaces_in_vpc(cloud, vpc)]
+        reasons += [_blocker(interface) for interface in interfaces if not interface.is_managed]
     except AwsError as error:
         reasons = [f"and why could not be asked: {error.message}"]
     return "; ".join(reasons) or stack.reason or _NO_REASON

@@ -40,8 +40,10 @@ class Item:
 
     @property
     def label(self) -> str:
-        name = f" ({self.name})" if self.name and self.name != self.id else ""
-        return f"{self.kind} {self.id}{name}"
+        """With the id where people use it: of an ARN, the name says the same."""
+        if self.name in ("", self.id) or self.id.startswith("arn:"):
+            return f"{self.kind} {self.name or self.id}"
+        return f"{self.kind} {self.id} ({self.name})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,4 +135,4 @@ class Step:
 
     @property
     def label(self) -> str:
-        return Item(self.kind, self.id, self.name).label if self.kind != "stack" else f"stack {self.name}"
+        return Item(self.kind, self.id, self.name).label

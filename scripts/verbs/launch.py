@@ -34,7 +34,7 @@ def command(
     wish = parse_resume(resume) if resume else None
     launcher = _launcher(console, file, job)
     launched = launcher.launch(wish, check_run_name(run_name) if run_name else None)
-    _announce(console, launched, file)
+    _announce(console, launched)
     if not follow:
         console.result(launched.as_dict(), _text(launched))
         return None
@@ -56,7 +56,7 @@ def _launcher(console: Console, file: Path, job_name: str) -> Launcher:
     return Launcher(console, cloud, plan, job, cluster_outputs(cloud, plan, job.cluster), source)
 
 
-def _announce(console: Console, launched: Launched, file: Path) -> None:
+def _announce(console: Console, launched: Launched) -> None:
     if launched.joined:
         console.progress(f"joined run {launched.run}, which is {launched.state}")
         return

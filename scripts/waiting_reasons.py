@@ -1,0 +1,121 @@
+"""Why a job does not start, in words. Pure: what Batch and EC2 say goes in, sentences come out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from scripts.aws.batch import ComputeEnvironment, Job, JobQueue
+from scripts.aws.ec2 import CapacityReservation
+from stacks.domain.plan import ClusterPlan
+
+_WAITING = ("SUBMITTED", "PENDING", "RUNNABLE")
+_QUEUE_OF_LIMITS = "RUNNABLE"
+_HEALTHY = "ComputeEnvironment Healthy"
+# Batch's own words for a stuck job (API reference, JobDetail.statusReason) and what to do about each.
+_REASONS = {
+    "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY": "EC2 has no such instances free in this zone at the moment: wait, choose "
+    "another zone, or buy a reservation or capacity block",
+    "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE": "the job needs more vCPUs than the compute environment may grow "
+    "to: raise the cluster's `nodes` or lower the job's, and deploy",
+    "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT": "no instance of the cluster can give what one node of the job asks for: "
+    "launch it anew with a job definition of this kit's, which leaves room for the host",
+    "MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS": "AWS Batch's service role lacks a permission: deploy again, or look for a "
+    "policy of your organisation that forbids it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a job of one cluster depends on. None: it is not there."""
+
+    cluster: ClusterPlan
+    environment: ComputeEnvironment | None
+    queue: JobQueue | None
+    reservation: CapacityReservation | None
+    quota_code: str | None
+
+
+def reasons(job: Job, around: Surroundings) -> tuple[str, ...]:
+    """Empty for a job that has started. The last resort is said, too: what to look at when nothing is wrong."""
+    if job.state not in _WAITING:
+        return ()
+    found = [
+        *_from_queue(around),
+        *_from_environment(job, around),
+        *_from_capacity(job, around),
+        *_from_batch(job),
+        *(words for words in _limits(job, around)),
+    ]
+    return tuple(found) or (_nothing_wrong(around),)
+
+
+def _from_queue(around: Surroundings) -> Iterator[str]:
+    queue = around.queue
+    if queue is None:
+        yield f"the job queue of cluster {around.cluster.name} is not there: deploy again"
+    elif queue.state == "DISABLED":
+        yield f"the job queue is disabled: `aws batch update-job-queue --job-queue {queue.name} --state ENABLED`"
+    elif queue.status == "INVALID":
+        yield f"the job queue is INVALID: {queue.reason}"
+
+
+def _from_environment(job: Job, around: Surroundings) -> Iterator[str]:
+    environment = around.environment
+    if environment is None:
+        yield f"the compute environment of cluster {around.cluster.name} is not there: deploy again"
+        return
+    if environment.status != "VALID":
+        yield f"the compute environment is {environment.status}: {environment.reason or 'AWS Batch gives no reason'}"
+    elif environment.reason and environment.reason != _HEALTHY:
+        yield f"AWS Batch says of the compute environment: {environment.reason}"
+    if environment.state == "DISABLED":
+        yield (
+            "the compute environment is disabled: `aws batch update-compute-environment --compute-environment "
+            f"{environment.name} --state ENABLED`"
+        )
+    if environment.vcpus_max is not None and job.vcpus is not None and job.vcpus > environment.vcpus_max:
+        yield (
+            f"the job needs {job.vcpus} vCPUs, the compute environment may grow to {environment.vcpus_max}: it can never "
+            "start; raise the cluster's `nodes` or lower the job's, and deploy"
+        )
+
+
+def _from_capacity(job: Job, around: Surroundings) -> Iterator[str]:
+    capacity, reservation = around.cluster.capacity, around.reservation
+    if capacity.kind in ("on-demand", "spot"):
+        return
+    if capacity.id is None and reservation is None:
+        yield f"capacity {capacity.name} is not bought yet"
+    elif reservation is None:
+        yield f"capacity {capacity.name} ({capacity.id}) does not exist"
+    elif reservation.state in ("scheduled", "payment-pending", "pending"):
+        begins = reservation.starts.isoformat() if reservation.starts else "at a time that AWS does not say"
+        yield f"capacity {reservation.id} has not begun ({reservation.state}): it begins {begins}"
+    elif not reservation.is_paid_for:
+        yield f"capacity {reservation.id} is over ({reservation.state}): buy another, write its id into the file, deploy"
+    elif reservation.available < job.nodes:
+        yield (
+            f"capacity {reservation.id} has {reservation.available} of {reservation.instances} instances free, the job "
+            f"wants {job.nodes}: another job may hold them"
+        )
+
+
+def _from_batch(job: Job) -> Iterator[str]:
+    if not job.reason:
+        return
+    advice = next((words for start, words in _REASONS.items() if job.reason.startswith(start)), None)
+    yield f"AWS Batch says: {job.reason}" + (f" ({advice})" if advice else "")
+
+
+def _limits(job: Job, around: Surroundings) -> Iterator[str]:
+    """What the queue does about it by itself."""
+    for limit in around.queue.state_limits if around.queue else ():
+        if job.reason.startswith(str(limit.get("reason"))) and limit.get("state") == _QUEUE_OF_LIMITS:
+            minutes = int(limit.get("maxTimeSeconds", 0)) / 60
+            yield f"the queue ends a job that waits for this reason after {minutes:.0f} minutes"
+
+
+def _nothing_wrong(around: Surroundings) -> str:
+    quota = f"; if it takes long, look at the vCPU quota {around.quota_code}" if around.quota_code else ""
+    return f"nothing is wrong that AWS Batch would say: it waits for EC2 to start the instances{quota}"
