@@ -30,7 +30,7 @@ def run_cdk(
     """
     if not CLI.is_file():
         raise WorldError("the CDK CLI is not installed", "run `make setup`")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [str(node_binary()), str(CLI), *arguments],
         env={**os.environ, **node_environment(), **QUIET, **(environment or {})},
         stdin=subprocess.DEVNULL if on_line else None,
@@ -38,25 +38,28 @@ def run_cdk(
         stderr=subprocess.STDOUT if on_line else None,
         text=True,
         errors="replace",
-    )
-    try:
-        if on_line is not None:
-            assert process.stdout is not None
-            for line in process.stdout:
-                on_line(line.rstrip("\n"))
-        return process.wait()
-    except BaseException:
-        _interrupt(process)
-        raise
+        # A group of its own, so that an interruption reaches what the CLI has started, too; not where the CLI may
+        # ask the terminal something, which only the group in front may read.
+        process_group=0 if on_line else None,
+    ) as process:
+        try:
+            if on_line is not None:
+                assert process.stdout is not None
+                for line in process.stdout:
+                    on_line(line.rstrip("\n"))
+            return process.wait()
+        except BaseException:
+            _interrupt(process, os.killpg if on_line else os.kill)
+            raise
 
 
-def _interrupt(process: subprocess.Popen[str]) -> None:
-    """A terminal has told it already; another way of interrupting us has not."""
+def _interrupt(process: subprocess.Popen[str], send: Callable[[int, int], None]) -> None:
+    """A terminal has told the CLI already where it runs in our group; whoever else interrupted us has not."""
     if process.poll() is not None:
         return
-    process.send_signal(signal.SIGINT)
+    send(process.pid, signal.SIGINT)
     try:
         process.wait(GRACE_SECONDS)
     except subprocess.TimeoutExpired:
-        process.kill()
+        send(process.pid, signal.SIGKILL)
         process.wait()

@@ -48,7 +48,8 @@ def build_app(plan: Plan, directory: Path, *, validate: bool = False) -> cdk.App
 def new_app(directory: Path | None = None, *, validate: bool = True) -> cdk.App:
     """Without a directory, where the CDK CLI wants it. `validate` lets the CDK check the templates: seconds."""
     return cdk.App(
-        outdir=str(directory) if directory else None,
+        # Node keeps the working directory that it was started in.
+        outdir=str(directory.resolve()) if directory else None,
         post_cli_context=FEATURE_FLAGS,
         analytics_reporting=False,
         stack_traces=False,

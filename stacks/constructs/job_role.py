@@ -75,7 +75,9 @@ def _bucket_policy(bucket: s3.IBucket) -> iam.PolicyDocument:
         statements=[
             iam.PolicyStatement(actions=["s3:GetObject"], resources=[*read, *written]),
             iam.PolicyStatement(actions=["s3:PutObject", "s3:AbortMultipartUpload"], resources=written),
-            _list_statement(bucket.bucket_arn, [*READ_PATTERNS, *WRITE_PATTERNS]),
+            # Whole, because S3 says "not found" only to who may list the bucket, and "forbidden" to others: the
+            # compile cache looks for programs by asking for them.
+            iam.PolicyStatement(actions=["s3:ListBucket"], resources=[bucket.bucket_arn]),
         ]
     )
 
@@ -85,14 +87,10 @@ def _data_policy(data: Iterable[_DataSet]) -> iam.PolicyDocument:
     for each in data:
         document.add_statements(
             iam.PolicyStatement(actions=["s3:GetObject"], resources=[each.objects]),
-            _list_statement(each.bucket_arn, [each.pattern]),
+            iam.PolicyStatement(
+                actions=["s3:ListBucket"],
+                resources=[each.bucket_arn],
+                conditions={"StringLike": {"s3:prefix": [each.pattern]}},
+            ),
         )
     return document
-
-
-def _list_statement(bucket_arn: str, patterns: Sequence[str]) -> iam.PolicyStatement:
-    return iam.PolicyStatement(
-        actions=["s3:ListBucket"],
-        resources=[bucket_arn],
-        conditions={"StringLike": {"s3:prefix": list(patterns)}},
-    )

@@ -1,0 +1,117 @@
+"""Plans for the tests of stacks, and their templates: synthesised once a process, because starting the CDK takes seconds."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from scripts.node import node_environment
+from stacks.domain.lock import Lock, LockedAmi
+from stacks.domain.plan import Plan
+from tests.environments import plan_of, starter_plan
+
+os.environ.update(node_environment())
+
+Template = dict[str, Any]
+
+RESERVATION = "cr-0aaaabbbbccccdddd"
+BLOCK = "cr-0123456789abcdef0"
+DATA_SECRET = "arn:aws:secretsmanager:us-east-2:111122223333:secret:data-AbCdEf:token::"
+PARAMETER = "arn:aws:ssm:us-east-2:111122223333:parameter/pilot/key"
+
+
+def _lock_for(plan: Plan) -> Lock:
+    amis = {
+        cluster.ami.reference: LockedAmi(id="ami-0123456789abcdef0", root_device_name="/dev/xvda")
+        for cluster in plan.clusters
+        if cluster.ami
+    }
+    return Lock(resolved_by="aws", region=plan.region, amis=amis)
+
+
+def _bought_block() -> Plan:
+    bought = {"id: null ": f"id: {BLOCK} ", "account: null ": 'account: "111122223333" '}
+    plan = starter_plan("trn2-pilot", **bought)
+    return starter_plan("trn2-pilot", _lock_for(plan), **bought)
+
+
+def _everything_on() -> Plan:
+    """A reservation, with all that a file can ask of the stacks: two clusters, a boundary, data, secrets, own image."""
+    changes: dict[str, Any] = {
+        "capacity.reserved": {"kind": "reservation", "id": RESERVATION},
+        "capacity.hourly": {"kind": "on-demand"},
+        "clusters.train.capacity": "reserved",
+        "clusters.one": {
+            "scheduler": "batch",
+            "instance_type": "trn1.2xlarge",
+            "nodes": 1,
+            "capacity": "hourly",
+        },
+        "cdk": {"qualifier": "acme123", "permissions_boundary": "acme-boundary"},
+        "tags": {"cost-center": "ml"},
+        "software": {"images": {"jax": "111122223333.dkr.ecr.us-east-2.amazonaws.com/team/train:1.0"}},
+        "jobs.smoke.data": "s3://acme-data/tokens/",
+        "jobs.smoke.secrets": {"TOKEN": DATA_SECRET, "KEY": PARAMETER},
+    }
+    return plan_of(changes, _lock_for(plan_of(changes)))
+
+
+@functools.cache
+def plans() -> dict[str, Plan]:
+    return {
+        "trn1-first-hour": starter_plan("trn1-first-hour"),
+        "trn1-pilot": starter_plan("trn1-pilot"),
+        "trn2-pilot": starter_plan("trn2-pilot"),
+        "trn2-bought-block": _bought_block(),
+        "trn1-everything": _everything_on(),
+    }
+
+
+PLAN_NAMES = ("trn1-first-hour", "trn1-pilot", "trn2-pilot", "trn2-bought-block", "trn1-everything")
+
+
+@functools.cache
+def assembly_directory(plan_name: str) -> Path:
+    from stacks.assembly import build_app
+
+    directory = Path(tempfile.mkdtemp(prefix="neuronkit-test-assembly-"))
+    build_app(plans()[plan_name], directory).synth()
+    return directory
+
+
+def template(plan_name: str, stack: str) -> Template:
+    text = (assembly_directory(plan_name) / f"{stack}.template.json").read_text(encoding="utf-8")
+    found: Template = json.loads(text)
+    return found
+
+
+def network(plan_name: str) -> Template:
+    return template(plan_name, plans()[plan_name].stacks.network)
+
+
+def storage(plan_name: str) -> Template:
+    return template(plan_name, plans()[plan_name].stacks.storage)
+
+
+def cluster(plan_name: str, name: str = "train") -> Template:
+    return template(plan_name, plans()[plan_name].stacks.of_cluster(name))
+
+
+def every_stack() -> list[tuple[str, str]]:
+    """(plan, stack), without starting the CDK: for parametrisation."""
+    return [(name, stack) for name in PLAN_NAMES for stack in plans()[name].stacks.all]
+
+
+def resources(found: Template, type_: str) -> dict[str, Template]:
+    return {id_: body for id_, body in found["Resources"].items() if body["Type"] == type_}
+
+
+def the_one(found: Template, type_: str) -> Template:
+    """The properties of the only resource of a type."""
+    (body,) = resources(found, type_).values()
+    properties: Template = body.get("Properties", {})
+    return properties

@@ -1,0 +1,124 @@
+"""The whole assembly: pure, small, the same flags everywhere, and nothing in it that runs code or uploads files."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from stacks.assembly import FEATURE_FLAGS, build_app
+from tests.synthesized import (
+    PLAN_NAMES,
+    Template,
+    assembly_directory,
+    every_stack,
+    plans,
+)
+
+pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
+every_template = pytest.mark.parametrize(("plan", "stack"), every_stack())
+
+ALLOWED_TYPES = {
+    "AWS::Batch::ComputeEnvironment",
+    "AWS::Batch::JobQueue",
+    "AWS::CloudWatch::Dashboard",
+    "AWS::EC2::EIP",
+    "AWS::EC2::InternetGateway",
+    "AWS::EC2::LaunchTemplate",
+    "AWS::EC2::NatGateway",
+    "AWS::EC2::PlacementGroup",
+    "AWS::EC2::Route",
+    "AWS::EC2::RouteTable",
+    "AWS::EC2::SecurityGroup",
+    "AWS::EC2::SecurityGroupEgress",
+    "AWS::EC2::SecurityGroupIngress",
+    "AWS::EC2::Subnet",
+    "AWS::EC2::SubnetRouteTableAssociation",
+    "AWS::EC2::VPC",
+    "AWS::EC2::VPCEndpoint",
+    "AWS::EC2::VPCGatewayAttachment",
+    "AWS::IAM::InstanceProfile",
+    "AWS::IAM::Role",
+    "AWS::Logs::LogGroup",
+    "AWS::S3::Bucket",
+    "AWS::S3::BucketPolicy",
+}
+
+
+@pytest.mark.parametrize("plan", PLAN_NAMES)
+@pytest.mark.disable_socket
+def test_the_same_plan_gives_the_same_bytes_without_any_network(plan: str) -> None:
+    with tempfile.TemporaryDirectory() as again:
+        build_app(plans()[plan], Path(again)).synth()
+        assert files(Path(again)) == files(assembly_directory(plan))
+
+
+def files(directory: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in directory.iterdir()}
+
+
+@every_template
+def test_no_code_runs_in_the_account_on_our_behalf(plan: str, stack: str, template: Template) -> None:
+    """No Lambda, no custom resource; a type that is new here needs a look at its deletion, and at the local cloud."""
+    assert {resource["Type"] for resource in template["Resources"].values()} <= ALLOWED_TYPES
+
+
+@every_template
+def test_logical_ids_are_named_and_not_derived(plan: str, stack: str, template: Template) -> None:
+    """A derived id ends in a hash of the construct's path, so moving a construct would replace the resource."""
+    assert [
+        id_ for id_ in template["Resources"] if id_[-8:].isupper() or any(c.isdigit() for c in id_[-4:])
+    ] == []
+
+
+@every_template
+def test_templates_stay_far_from_cloudformations_limits(plan: str, stack: str, template: Template) -> None:
+    assert len(json.dumps(template)) < 100_000
+    assert len(template["Resources"]) < 100
+    assert not {"Parameters", "Rules", "Conditions", "Mappings"} & set(template)
+
+
+@pytest.mark.parametrize("plan", PLAN_NAMES)
+def test_nothing_but_the_templates_is_uploaded(plan: str) -> None:
+    for stack in plans()[plan].stacks.all:
+        assets = json.loads((assembly_directory(plan) / f"{stack}.assets.json").read_text())
+        (asset,) = assets["files"].values()
+        assert asset["source"]["path"] == f"{stack}.template.json"
+        assert assets["dockerImages"] == {}
+
+
+@pytest.mark.parametrize("plan", PLAN_NAMES)
+def test_the_assembly_names_nothing_of_this_machine(plan: str) -> None:
+    for path in assembly_directory(plan).iterdir():
+        text = path.read_text(encoding="utf-8")
+        assert str(Path.cwd()) not in text
+        assert str(Path.home()) not in text
+
+
+@pytest.mark.parametrize("plan", PLAN_NAMES)
+def test_stacks_region_account_and_qualifier_come_from_the_plan(plan: str) -> None:
+    planned, manifest = plans()[plan], manifest_of(plan)
+    stacks = {id_: a for id_, a in manifest["artifacts"].items() if a["type"] == "aws:cloudformation:stack"}
+    assert set(stacks) == set(planned.stacks.all)
+    for stack in stacks.values():
+        assert stack["environment"] == f"aws://{planned.account or 'unknown-account'}/{planned.region}"
+        assert f"cdk-{planned.cdk_qualifier}-deploy-role" in stack["properties"]["assumeRoleArn"]
+        assert stack["properties"]["terminationProtection"] is False
+
+
+@pytest.mark.parametrize("plan", PLAN_NAMES)
+def test_clusters_come_after_network_and_storage(plan: str) -> None:
+    artifacts, names = manifest_of(plan)["artifacts"], plans()[plan].stacks
+    for _, cluster in names.clusters:
+        assert {names.network, names.storage} <= set(artifacts[cluster]["dependencies"])
+
+
+@pytest.mark.parametrize(("flag", "value"), FEATURE_FLAGS.items())
+def test_the_app_carries_the_flags(flag: str, value: object, tmp_path: Path) -> None:
+    app = build_app(plans()["trn1-first-hour"], tmp_path)
+    assert app.node.try_get_context(flag) == value
+
+
+def manifest_of(plan: str) -> Template:
+    manifest: Template = json.loads((assembly_directory(plan) / "manifest.json").read_text())
+    return manifest

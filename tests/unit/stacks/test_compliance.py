@@ -1,0 +1,47 @@
+"""What other people's rules say: cdk-nag's AwsSolutions pack, the CDK's own validation, and cfn-lint."""
+
+from pathlib import Path
+
+import pytest
+
+from stacks.assembly import build_app
+from tests.synthesized import PLAN_NAMES, assembly_directory, plans
+
+pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
+
+
+@pytest.mark.parametrize("plan", PLAN_NAMES)
+def test_cdk_nag_finds_nothing_that_is_not_acknowledged_with_a_reason(plan: str, tmp_path: Path) -> None:
+    import aws_cdk as cdk
+    from cdk_nag import AwsSolutionsChecks
+
+    app = build_app(plans()[plan], tmp_path)
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    app.synth()
+
+
+def test_cdk_nag_would_find_something(tmp_path: Path) -> None:
+    import aws_cdk as cdk
+    from aws_cdk import aws_s3 as s3
+    from cdk_nag import AwsSolutionsChecks
+
+    app = build_app(plans()["trn1-first-hour"], tmp_path)
+    stack = app.node.find_child("pilot-storage")
+    s3.CfnBucket(stack, "Open")
+    cdk.Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    with pytest.raises(RuntimeError, match="ValidationFailed"):
+        app.synth()
+
+
+def test_the_cdks_own_validation_finds_nothing(tmp_path: Path) -> None:
+    build_app(plans()["trn1-everything"], tmp_path, validate=True).synth()
+
+
+def test_cfn_lint_finds_nothing() -> None:
+    from cfnlint.api import ManualArgs, lint_by_config
+
+    templates = [
+        str(path) for plan in PLAN_NAMES for path in assembly_directory(plan).glob("*.template.json")
+    ]
+    found = lint_by_config(ManualArgs(templates=templates, regions=["us-east-2"]))
+    assert [f"{match.filename}: {match.rule.id} {match.message}" for match in found] == []
