@@ -23,16 +23,14 @@ def run_cdk(
     environment: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
 ) -> int:
-    """The CLI's exit code. `environment` is added to this process's own.
+    """The CLI's exit code. `environment` is set over this process's own.
 
     `on_line` gets every line of its output, both streams in one; without it the CLI talks to the terminal itself.
     On Ctrl-C the CLI is interrupted as well, and waited for, before KeyboardInterrupt goes on.
     """
-    if not CLI.is_file():
-        raise WorldError("the CDK CLI is not installed", "run `make setup`")
     with subprocess.Popen(
-        [str(node_binary()), str(CLI), *arguments],
-        env={**os.environ, **node_environment(), **QUIET, **(environment or {})},
+        [*cdk_command(), *arguments],
+        env=cdk_process_environment({**os.environ, **(environment or {})}),
         stdin=subprocess.DEVNULL if on_line else None,
         stdout=subprocess.PIPE if on_line else None,
         stderr=subprocess.STDOUT if on_line else None,
@@ -51,6 +49,16 @@ def run_cdk(
         except BaseException:
             _interrupt(process, os.killpg if on_line else os.kill)
             raise
+
+
+def cdk_command() -> list[str]:
+    if not CLI.is_file():
+        raise WorldError("the CDK CLI is not installed", "run `make setup`")
+    return [str(node_binary()), str(CLI)]
+
+
+def cdk_process_environment(environment: Mapping[str, str]) -> dict[str, str]:
+    return {**environment, **node_environment(), **QUIET}
 
 
 def _interrupt(process: subprocess.Popen[str], send: Callable[[int, int], None]) -> None:
