@@ -25,6 +25,8 @@ _CHECKOUT = Path(__file__).resolve().parents[2]
 _START_SECONDS = 30.0
 _STOP_SECONDS = 15.0
 _LOG_TAIL_LINES = 20
+# The servers that this process has started: they outlive it, and nobody waits for them.
+_started: list[subprocess.Popen[bytes]] = []
 
 
 @dataclass(frozen=True)
@@ -123,7 +125,7 @@ def _spawn(state_dir: Path, port: int) -> subprocess.Popen[bytes]:
         str(state_dir),
     ]
     with (state_dir / "server.log").open("ab") as log:
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command,
             cwd=_CHECKOUT,
             env=environment,
@@ -132,6 +134,8 @@ def _spawn(state_dir: Path, port: int) -> subprocess.Popen[bytes]:
             stderr=log,
             start_new_session=True,
         )
+    _started.append(process)
+    return process
 
 
 def _wait_until_ready(process: subprocess.Popen[bytes], state_dir: Path) -> LocalCloud:

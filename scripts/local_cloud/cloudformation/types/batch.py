@@ -9,6 +9,7 @@ from scripts.local_cloud.cloudformation.resource_type import (
     Created,
     NeedsReplacement,
     Request,
+    ResourceError,
     ResourceType,
     split_words,
 )
@@ -21,7 +22,7 @@ class ComputeEnvironment(ResourceType):
         "ComputeEnvironmentName Type State ServiceRole ComputeResources UnmanagedvCpus UpdatePolicy "
         "ReplaceComputeEnvironment Context Tags"
     )
-    # Neither is part of CreateComputeEnvironment: they say how CloudFormation is to change the environment later.
+    # Neither is part of CreateComputeEnvironment.
     _about_updates = ("UpdatePolicy", "ReplaceComputeEnvironment")
 
     def create(self, request: Request) -> Created:
@@ -34,6 +35,15 @@ class ComputeEnvironment(ResourceType):
             **parameters,
         )
         arn = answer["computeEnvironmentArn"]
+        request.made(arn)
+        if request.has("UpdatePolicy"):
+            policy = api_parameters(
+                batch, "UpdateComputeEnvironment", {"UpdatePolicy": request["UpdatePolicy"]}
+            )
+            batch.update_compute_environment(computeEnvironment=arn, **policy)
+        described = batch.describe_compute_environments(computeEnvironments=[arn])["computeEnvironments"][0]
+        if described["status"] != "VALID":
+            raise ResourceError(f"Resource is not in the expected state due to: {described['statusReason']}")
         return Created(arn, {"ComputeEnvironmentArn": arn})
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
@@ -53,7 +63,7 @@ class ComputeEnvironment(ResourceType):
         if replaced and str(request.get("ReplaceComputeEnvironment", True)).lower() == "true":
             raise NeedsReplacement
         batch = request.client("batch")
-        names = ("State", "ServiceRole", "ComputeResources", "UnmanagedvCpus", "Context")
+        names = ("State", "ServiceRole", "ComputeResources", "UnmanagedvCpus", "Context", "UpdatePolicy")
         given = {name: request[name] for name in names if name in changed and request.has(name)}
         if "ComputeResources" in given:
             given["ComputeResources"] = (
