@@ -88,7 +88,8 @@ class Executor:
             if isinstance(error, AccessDeniedError):
                 self._attempts[step.key] = ATTEMPTS_MAX
             return False
-        self._done[step.key] = Item(step.kind, step.id, step.name)
+        why = "stopped" if step.action is Action.STOP_JOB else ""
+        self._done[step.key] = Item(step.kind, step.id, step.name, why=why)
         return True
 
     def _begin(self, step: Step) -> None:

@@ -51,12 +51,14 @@ class Report:
             ("LEFT OVER", self.leftovers),
         )
         lines = [line for title, items in sections for line in _section(title, items)]
-        lines += [
-            f"paid until {paid.until or 'unknown'}: {paid.id} ({paid.capacity}, {paid.state})"
-            for paid in self.paid_until
-        ]
+        lines += [_paid_words(paid) for paid in self.paid_until]
         lines += [f"NOT CHECKED {gap.what}: {gap.why}" for gap in self.not_checked]
         return "\n".join(lines)
+
+
+def _paid_words(paid: PaidUntil) -> str:
+    name = f" ({paid.capacity})" if paid.capacity else ""
+    return f"paid until {paid.until or 'unknown'}: {paid.id}{name}, {paid.state}"
 
 
 def report(
