@@ -42,8 +42,9 @@ def synthesize(plan: Plan, directory: Path, *, validate: bool = False) -> Assemb
     return Assembly(directory, templates, reused)
 
 
-def default_directory(plan: Plan) -> Path:
-    return Path("cdk.out") / plan.name
+def default_directory(plan: Plan, *, local: bool = False) -> Path:
+    """What the local cloud resolved gives other templates: beside the real ones, not over them."""
+    return Path("cdk.out") / (f"{plan.name}.local" if local else plan.name)
 
 
 def _fingerprint(plan: Plan) -> str:

@@ -30,7 +30,8 @@ def command(console: Console, file: Path, output: Path | None, validate: bool) -
     loaded = load_plan(file, local=console.local)
     if not console.json:
         console.findings(loaded.findings)
-    assembly = synthesize(loaded.plan, output or default_directory(loaded.plan), validate=validate)
+    directory = output or default_directory(loaded.plan, local=console.local)
+    assembly = synthesize(loaded.plan, directory, validate=validate)
     templates = [str(template) for template in assembly.templates]
     if assembly.reused:
         console.progress(f"{assembly.directory}: unchanged")

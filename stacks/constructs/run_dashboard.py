@@ -14,6 +14,10 @@ from stacks.constructs.logical_id import fix_logical_id
 
 DAY_SECONDS = 86_400
 COLUMNS = 24
+# "step 20/60 loss 3.21 …" as the smoke job prints it, "step=20 loss=3.21", {"step": 20, "loss": 3.21}: most loops print
+# something like it.
+STEP_PATTERN = r"""step["' =:]+(?<step>\d+).*?loss["' =:]+(?<loss>\d[\d.eE+-]*)"""
+STEPS = f"parse @message /{STEP_PATTERN}/ | filter ispresent(loss)"
 
 
 class RunDashboard(Construct):
@@ -37,17 +41,11 @@ class RunDashboard(Construct):
         self._region = cdk.Stack.of(self).region
         rows = [
             [
-                self._log_query(
-                    "Loss",
-                    log_group,
-                    "filter ispresent(loss) | stats latest(loss) as loss by bin(1m)",
-                    "timeSeries",
-                ),
+                self._log_query("Loss", log_group, f"{STEPS} | stats avg(loss) as mean_loss by bin(1m)", "timeSeries"),
                 self._log_query(
                     "Last training steps",
                     log_group,
-                    "fields @timestamp, step, loss, tokens, seconds | filter ispresent(step)"
-                    " | sort @timestamp desc | limit 20",
+                    f"{STEPS} | fields @timestamp, step, loss, @message | sort @timestamp desc | limit 20",
                     "table",
                 ),
             ],

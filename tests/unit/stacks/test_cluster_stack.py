@@ -1,13 +1,16 @@
 """A cluster: the launch template, the compute environment and the queue that a multi-node Neuron job needs."""
 
 import json
+import re
 from typing import Any
 
 import pytest
 
 from stacks.constructs.efa_launch_template import NOT_BOUGHT
+from stacks.constructs.run_dashboard import STEP_PATTERN
 from stacks.domain import names
 from stacks.domain.plan import UNRESOLVED_AMI
+from stacks.domain.shipped_jobs import shipped_directory
 from tests.synthesized import BLOCK, RESERVATION, Template, cluster, plans, resources, the_one
 
 pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
@@ -247,6 +250,25 @@ class TestLogsAndDashboard:
             for y in range(w["y"], w["y"] + w["height"])
         ]
         assert len(squares) == len(set(squares)) == 24 * 12
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["step 20/60 loss 3.2100 tokens 512 0.12s", "step=20 lr=0.1 loss=3.21", '{"step": 20, "loss": 3.21e0}'],
+)
+def test_the_dashboard_reads_training_steps_out_of_the_log(line: str) -> None:
+    match = re.search(STEP_PATTERN.replace("(?<", "(?P<"), line)
+    assert match
+    assert (int(match["step"]), float(match["loss"])) == (20, 3.21)
+
+
+def test_the_dashboard_reads_what_the_smoke_job_prints(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(shipped_directory("neuronkit:smoke")))
+    from smokejob.metrics import step_line
+
+    match = re.search(STEP_PATTERN.replace("(?<", "(?P<"), step_line(7, 60, 1.5, 512, 0.25))
+    assert match
+    assert (int(match["step"]), float(match["loss"])) == (7, 1.5)
 
 
 def dashboard(plan_name: str, name: str) -> dict[str, Any]:
