@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import os
+import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -79,6 +81,7 @@ def assembly_directory(plan_name: str) -> Path:
     from stacks.assembly import build_app
 
     directory = Path(tempfile.mkdtemp(prefix="neuronkit-test-assembly-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
     build_app(plans()[plan_name], directory).synth()
     return directory
 
