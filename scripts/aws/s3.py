@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -181,6 +182,7 @@ def _put_json(cloud: Cloud, bucket: str, key: str, body: Mapping[str, Any], **co
     return etag
 
 
-def _seconds_between(earlier: Any, http_date: str) -> float:
-    later = parsedate_to_datetime(http_date)
-    return max(0.0, float((later - earlier).total_seconds()))
+def _seconds_between(earlier: datetime, http_date: str) -> float:
+    """0 when the answer has no date: as fresh as it can be."""
+    later = parsedate_to_datetime(http_date) if http_date else earlier
+    return max(0.0, (later - earlier).total_seconds())

@@ -24,6 +24,8 @@ def cloud_in(region: str = REGION, account: str | None = ACCOUNT) -> Cloud:
 def no_aws_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("AWS_PROFILE", "AWS_DEFAULT_PROFILE", "AWS_ENDPOINT_URL", "AWS_SESSION_TOKEN"):
         monkeypatch.delenv(name, raising=False)
+    # moto would read thousands of images for every test that touches EC2.
+    monkeypatch.setenv("MOTO_EC2_LOAD_DEFAULT_AMIS", "false")
     monkeypatch.setenv("AWS_CONFIG_FILE", "/nowhere/config")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nowhere/credentials")
 

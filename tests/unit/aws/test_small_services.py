@@ -1,0 +1,90 @@
+"""SSM, KMS, ECS, the tagging API and private ECR: one or two calls each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from botocore.stub import Stubber
+
+from scripts.aws import ecr, ecs, kms, ssm, tagging
+from scripts.aws.cloud import Cloud
+from scripts.aws.translation import AccessDeniedError
+
+Stubbed = tuple[Cloud, Callable[[str], Stubber]]
+URI = "111122223333.dkr.ecr.us-west-2.amazonaws.com/team/train:v1"
+
+
+def test_a_parameter_that_is_not_there_is_none(cloud: Cloud) -> None:
+    assert ssm.find_parameter(cloud, "/a/b") is None
+    cloud.client("ssm").put_parameter(Name="/a/b", Value="ami-1", Type="String")
+    assert ssm.find_parameter(cloud, "/a/b") == "ami-1"
+
+
+def test_a_key_on_its_way_out_says_so(cloud: Cloud) -> None:
+    key = cloud.client("kms").create_key()["KeyMetadata"]["KeyId"]
+    assert kms.key_state(cloud, key) == "Enabled"
+    cloud.client("kms").schedule_key_deletion(KeyId=key, PendingWindowInDays=7)
+    assert kms.key_state(cloud, key) == "PendingDeletion"
+
+
+def test_tagged_arns_come_sorted_from_all_pages(stubbed: Stubbed) -> None:
+    cloud, stub = stubbed
+    filters = [{"Key": "k", "Values": ["v"]}]
+    tag_api = stub("resourcegroupstaggingapi")
+    tag_api.add_response(
+        "get_resources",
+        {"ResourceTagMappingList": [{"ResourceARN": "arn:b"}], "PaginationToken": "more"},
+        {"TagFilters": filters},
+    )
+    tag_api.add_response(
+        "get_resources",
+        {"ResourceTagMappingList": [{"ResourceARN": "arn:a"}], "PaginationToken": ""},
+        {"TagFilters": filters, "PaginationToken": "more"},
+    )
+    assert tagging.arns_with_tag(cloud, "k", "v") == ("arn:a", "arn:b")
+
+
+def test_ecs_tells_the_living_from_the_records(stubbed: Stubbed) -> None:
+    cloud, stub = stubbed
+    cluster, task = "arn:aws:ecs:us-east-2:1:cluster/c", "arn:aws:ecs:us-east-2:1:task/c/1"
+    for status, alive in (("ACTIVE", True), ("INACTIVE", False)):
+        stub("ecs").add_response(
+            "describe_clusters", {"clusters": [{"status": status}]}, {"clusters": [cluster]}
+        )
+        assert ecs.cluster_is_active(cloud, cluster) is alive
+    for status, alive in (("RUNNING", True), ("STOPPED", False)):
+        stub("ecs").add_response(
+            "describe_tasks", {"tasks": [{"lastStatus": status}]}, {"cluster": "c", "tasks": [task]}
+        )
+        assert ecs.task_runs(cloud, task) is alive
+
+
+def test_the_digest_of_a_private_image_is_asked_for_as_a_pull_would(stubbed: Stubbed) -> None:
+    cloud, stub = stubbed
+    asked = {"registryId": "111122223333", "repositoryName": "team/train", "imageIds": [{"imageTag": "v1"}]}
+    digest = "sha256:" + "a" * 64
+    stub("ecr").add_response("batch_get_image", {"images": [{"imageId": {"imageDigest": digest}}]}, asked)
+    assert ecr.find_digest(cloud, URI) == digest
+    stub("ecr").add_response("batch_get_image", {"images": []}, asked)
+    assert ecr.find_digest(cloud, URI) is None
+    stub("ecr").add_client_error("batch_get_image", "RepositoryNotFoundException")
+    assert ecr.find_digest(cloud, URI) is None
+    stub("ecr").add_client_error("batch_get_image", "AccessDeniedException")
+    with pytest.raises(AccessDeniedError, match="ecr:BatchGetImage"):
+        ecr.find_digest(cloud, URI)
+
+
+URIS = [
+    (URI, True),
+    ("public.ecr.aws/neuron/jax:1", False),
+    ("ghcr.io/me/train:1", False),
+    ("111122223333.dkr.ecr.us-west-2.amazonaws.com/team/train@sha256:" + "a" * 64, False),
+]
+
+
+@pytest.mark.parametrize(("uri", "private"), URIS)
+def test_private_registries_are_known_by_their_name(uri: str, private: bool) -> None:
+    assert ecr.is_private(uri) is private
+    if private:
+        assert ecr.region_of(uri) == "us-west-2"
