@@ -44,12 +44,12 @@ class Attempt:
     def errors(self, rank: int = 0) -> str:
         return (self.directory / f"{rank}.err").read_text()
 
-    def wait(self, seconds: float = 30) -> list[int]:
+    def wait(self, seconds: float = 120) -> list[int]:
         """Exit codes; a signal that ended a process is its negative number."""
         deadline = time.monotonic() + seconds
         return [process.wait(max(0.0, deadline - time.monotonic())) for process in self.processes]
 
-    def wait_for(self, text: str, rank: int = 0, seconds: float = 30) -> None:
+    def wait_for(self, text: str, rank: int = 0, seconds: float = 60) -> None:
         deadline = time.monotonic() + seconds
         while text not in self.output(rank):
             assert time.monotonic() < deadline, f"rank {rank} never said {text!r}: {self.output(rank)}"

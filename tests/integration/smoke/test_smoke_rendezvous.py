@@ -28,7 +28,7 @@ def test_another_runs_process_is_turned_away(job, new_job):
     port = str(free_port())
     main = job.start(2, *SHORT, ranks=range(1), RENDEZVOUS_PORT=port)
     stray = new_job("other").start(2, *SHORT, ranks=range(1, 2), RENDEZVOUS_PORT=port, RUN_ID="another-run")
-    assert stray.wait(5) == [3]
+    assert stray.wait(10) == [3]
     assert "run 'another-run' is not the run of rank 0, 'smoke-test'" in stray.errors(1)
     main.wait_for("turned away 127.0.0.1")
     member = job.start(2, *SHORT, ranks=range(1, 2), RENDEZVOUS_PORT=port)
@@ -75,7 +75,7 @@ def test_processes_that_were_started_differently(job):
     port = str(free_port())
     main = job.start(2, *SHORT, ranks=range(1), RENDEZVOUS_PORT=port)
     other = job.start(2, *SHORT, "--steps", "13", ranks=range(1, 2), RENDEZVOUS_PORT=port)
-    assert main.wait(5) + other.wait(5) == [3, 3]
+    assert main.wait(10) + other.wait(5) == [3, 3]
     for errors in (main.errors(0), other.errors(1)):
         assert "steps is 13 there and 12 at rank 0" in errors
 
@@ -105,7 +105,7 @@ def test_one_that_dies_before_the_start(job):
     attempt = job.start(3, *SHORT, ranks=range(2))
     time.sleep(1)
     attempt.processes[1].kill()
-    assert attempt.processes[0].wait(5) == 3
+    assert attempt.processes[0].wait(15) == 3
     assert "before the run started" in attempt.errors(0)
 
 
@@ -113,6 +113,6 @@ def test_a_port_that_is_taken(job):
     with socket.create_server((MAIN_ADDRESS, 0)) as server:
         port = server.getsockname()[1]
         attempt = job.start(2, *SHORT, ranks=range(1), RENDEZVOUS_PORT=str(port))
-        assert attempt.wait(5) == [2]
+        assert attempt.wait(10) == [2]
     assert f"cannot listen on {MAIN_ADDRESS}:{port}" in attempt.errors()
     assert attempt.errors().count("\n") == 1

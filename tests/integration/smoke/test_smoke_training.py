@@ -70,4 +70,4 @@ def test_a_text_of_ones_own(job, tmp_path):
 
 def test_steps_last_as_long_as_asked(job):
     job.finish(2, *SHORT, "--steps", "3", "--step-seconds", "0.2")
-    assert all(0.2 <= record["seconds"] < 1 for record in job.metrics())
+    assert all(0.2 <= record["seconds"] < 5 for record in job.metrics())

@@ -5,6 +5,7 @@ import importlib.util
 from typing import Protocol
 
 from smokejob.corpus import Windows
+from smokejob.environment import JobEnvironment
 from smokejob.errors import InputError
 from smokejob.group import Group
 from smokejob.numpy_backend import NumpyBackend
@@ -41,7 +42,7 @@ def chosen_backend(wanted: str) -> str:
     return "jax" if wanted != "numpy" and installed else "numpy"
 
 
-def start_backend(name: str, group: Group, main_address: str) -> Backend:
+def start_backend(name: str, group: Group, environment: JobEnvironment) -> Backend:
     if name == "numpy":
         return NumpyBackend(group)
     try:
@@ -50,5 +51,5 @@ def start_backend(name: str, group: Group, main_address: str) -> Backend:
         raise InputError(
             f"JAX is installed, but does not import ({error}); --backend numpy does without it"
         ) from error
-    backend: Backend = module.start_jax(group, main_address)
+    backend: Backend = module.start_jax(group, environment)
     return backend

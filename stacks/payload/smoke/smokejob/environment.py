@@ -27,6 +27,8 @@ class JobEnvironment:
     data_file: Path
     resume_step: int | None
     """The checkpoint to continue from; 0 starts anew; None takes the newest complete one."""
+    jax_coordinator: str | None
+    """HOST:PORT where rank 0 serves JAX's coordinator: JAX's own JAX_COORDINATOR_ADDRESS. None is a free port."""
 
 
 def read_environment(variables: Mapping[str, str]) -> JobEnvironment:
@@ -50,6 +52,7 @@ def read_environment(variables: Mapping[str, str]) -> JobEnvironment:
         ),
         data_file=Path(reader.text("DATA", default=str(SHIPPED_TEXT))),
         resume_step=reader.optional_integer("RESUME_STEP", lowest=0),
+        jax_coordinator=variables.get("JAX_COORDINATOR_ADDRESS") or None,
     )
     if rank >= processes:
         reader.problems.append(f"rank {rank} must be below the number of processes, {processes}")

@@ -18,6 +18,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from smokejob.adam import adam_update, step_size
 from smokejob.corpus import Windows
+from smokejob.environment import JobEnvironment
 from smokejob.errors import TrainingError
 from smokejob.group import Group
 from smokejob.model import BYTE_VALUES, by_name
@@ -28,27 +29,30 @@ _LOST_PEER_SECONDS = 2.0
 _NOTHING = np.zeros(0, dtype=np.float32)
 
 
-def start_jax(group: Group, main_address: str) -> "JaxBackend":
+def start_jax(group: Group, environment: JobEnvironment) -> "JaxBackend":
     """Raises TrainingError where JAX cannot bring its processes together or has no device."""
-    port = 0
-    if group.is_main and group.processes > 1:
-        # The rendezvous port is the group's, so rank 0 serves JAX's coordinator on another one.
-        port = _free_port(main_address)
-    told, _ = group.share({"port": port}, _NOTHING)
     watch = PeerWatch(group)
-    watch.start()
     try:
         if group.processes > 1:
-            jax.config.update("jax_cpu_collectives_implementation", "gloo")
-            jax.distributed.initialize(
-                f"{_bracketed(main_address)}:{told['port']}",
-                group.processes,
-                group.rank,
-                cluster_detection_method="deactivate",  # Slurm's variables must not overrule the bootstrap's
-            )
+            _bring_together(group, environment, watch)
         return JaxBackend(group, watch)
     except RuntimeError as error:
         raise TrainingError(f"JAX did not start: {_first_line(error)}") from error
+
+
+def _bring_together(group: Group, environment: JobEnvironment, watch: PeerWatch) -> None:
+    coordinator = environment.jax_coordinator
+    if group.is_main and not coordinator:
+        coordinator = _free_place(environment.main_address)
+    told, _ = group.share({"coordinator": coordinator}, _NOTHING)
+    watch.start()
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize(
+        told["coordinator"],
+        group.processes,
+        group.rank,
+        cluster_detection_method="deactivate",  # Slurm's variables must not overrule the bootstrap's
+    )
 
 
 class JaxBackend:
@@ -124,14 +128,12 @@ def _mean_loss(vector: Any, inputs: Any, targets: Any, weights: Any) -> Any:
     return -jnp.sum(jax.nn.one_hot(targets, BYTE_VALUES) * log_probabilities * weights[:, None])
 
 
-def _free_port(address: str) -> int:
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.create_server((address, 0), family=family) as server:
-        return int(server.getsockname()[1])
-
-
-def _bracketed(address: str) -> str:
-    return f"[{address}]" if ":" in address else address
+def _free_place(address: str) -> str:
+    if ":" in address:
+        with socket.create_server((address, 0), family=socket.AF_INET6) as server:
+            return f"[{address}]:{server.getsockname()[1]}"
+    with socket.create_server((address, 0)) as server:
+        return f"{address}:{server.getsockname()[1]}"
 
 
 def _first_line(error: RuntimeError) -> str:

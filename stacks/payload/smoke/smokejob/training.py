@@ -47,7 +47,7 @@ def run(environment: JobEnvironment, options: Options, signals: StopSignals) -> 
     say(f"rank {group.rank} of {group.processes} joined run {environment.run_id}")
     reason = ""
     try:
-        backend = start_backend(backend_name, group, environment.main_address)
+        backend = start_backend(backend_name, group, environment)
         signals.install()  # again: JAX brings a SIGTERM handler of its own
         Training(environment, options, signals, corpus, facts, group).run(backend)
     except JobError as error:

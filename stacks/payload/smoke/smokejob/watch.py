@@ -26,8 +26,7 @@ class PeerWatch:
         self._thread = threading.Thread(target=self._watch, name="peer-watch", daemon=True)
 
     def start(self) -> None:
-        if self._group.peers:
-            self._thread.start()
+        self._thread.start()
 
     def stop(self) -> None:
         """Before any process leaves the run in good order."""

@@ -36,6 +36,11 @@ def test_process_variables_win_over_the_nodes():
     assert (environment.rank, environment.processes) == (5, 8)
 
 
+@pytest.mark.parametrize(("text", "coordinator"), [("", None), ("10.0.1.5:41001", "10.0.1.5:41001")])
+def test_jax_coordinator_goes_by_jaxs_own_name(text, coordinator):
+    assert read_environment({"JAX_COORDINATOR_ADDRESS": text}).jax_coordinator == coordinator
+
+
 @pytest.mark.parametrize(("text", "step"), [("", None), ("0", 0), ("40", 40)])
 def test_resume_step(text, step):
     assert read_environment({"NEURONKIT_RESUME_STEP": text}).resume_step == step
