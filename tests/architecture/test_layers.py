@@ -75,6 +75,14 @@ def test_nothing_below_the_executor_reads_the_world(pattern: str) -> None:
     assert guilty == []
 
 
+def test_what_runs_on_aws_imports_nothing_of_the_kit_and_no_boto3() -> None:
+    """The job images have Python, and not all of them boto3."""
+    pattern = re.compile(r"^\s*(from|import) (stacks|scripts|boto3|botocore|aws_cdk)\b", re.MULTILINE)
+    payload = list((ROOT / "stacks" / "payload").rglob("*.py"))
+    assert payload
+    assert [p.name for p in payload if pattern.search(p.read_text(encoding="utf-8"))] == []
+
+
 def source_files() -> list[Path]:
     return [p for folder in ("stacks", "scripts") for p in (ROOT / folder).rglob("*.py")]
 

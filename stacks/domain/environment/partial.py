@@ -23,7 +23,9 @@ _STAND_INS: dict[str, Any] = {"name": "environment", "owner": "owner", "lifetime
 # The shape wants one entry at least; these are taken out again before a rule could see them.
 _STAND_IN_ENTRIES: dict[str, Any] = {
     "capacity": {"stand-in": {"kind": "on-demand"}},
-    "clusters": {"stand-in": {"scheduler": "batch", "instance_type": "-", "nodes": 1, "capacity": "stand-in"}},
+    "clusters": {
+        "stand-in": {"scheduler": "batch", "instance_type": "-", "nodes": 1, "capacity": "stand-in"}
+    },
 }
 
 
