@@ -68,17 +68,17 @@ def test_the_cli_takes_our_assembly_as_an_app(tmp_path: Path) -> None:
     assert {"pilot-network", "pilot-storage", "pilot-cluster-train"} <= set(output.splitlines())
 
 
-def test_no_environment_is_an_error_in_words() -> None:
-    code, output = cdk("synth", "--quiet")
+def test_no_environment_is_an_error_in_words(tmp_path: Path) -> None:
+    code, output = cdk("synth", "--quiet", "--output", tmp_path)
     assert code != 0
     assert "no environment file is named" in output
     assert "-c environment=FILE" in output
     assert "Traceback" not in output
 
 
-def test_a_wrong_file_shows_its_findings(file: Path) -> None:
+def test_a_wrong_file_shows_its_findings(file: Path, tmp_path: Path) -> None:
     file.write_text(file.read_text().replace("nodes: 4", "nodes: four"))
-    code, output = cdk("synth", "--quiet", "-c", f"environment={file}")
+    code, output = cdk("synth", "--quiet", "-c", f"environment={file}", "--output", tmp_path / "out")
     assert code != 0
     assert f"{file}:" in output
     assert "clusters.train.nodes" in output
@@ -103,8 +103,13 @@ def test_ctrl_c_ends_the_cli_with_us(tmp_path: Path, captured: bool) -> None:
     pid_file = tmp_path / "pid"
     app = f"echo $$ >{pid_file}; exec sleep 60 >/dev/null 2>&1"
     how = ", on_line=print" if captured else ""
-    code = f"import sys; from scripts.cdk_cli import run_cdk; run_cdk(['list', '--app', sys.argv[1]]{how})"
-    kit = subprocess.Popen([sys.executable, "-c", code, app], stderr=subprocess.PIPE, text=True)
+    code = f"import sys; from scripts.cdk_cli import run_cdk; run_cdk(sys.argv[1:]{how})"
+    kit = subprocess.Popen(
+        [sys.executable, "-c", code, "list", "--app", app, "--output", tmp_path / "out"],
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
         wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
         cli = children_of(kit.pid)
@@ -116,7 +121,7 @@ def test_ctrl_c_ends_the_cli_with_us(tmp_path: Path, captured: bool) -> None:
         assert not (captured and is_running(int(pid_file.read_text())))
     finally:
         kit.kill()
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             os.kill(int(pid_file.read_text()), signal.SIGKILL)
 
 
@@ -131,7 +136,7 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 30) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 60) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
