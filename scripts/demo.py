@@ -38,7 +38,7 @@ class Step:
 
 STEPS = (
     Step(
-        "write a starter file: 4 x trn2.48xlarge from a capacity block",
+        "write a starter file: 4 nodes with 64 Trainium2 chips, from a capacity block",
         ("init", "demo", "--from", STARTER, "-o", FILE),
     ),
     Step("check it", ("check", FILE)),
