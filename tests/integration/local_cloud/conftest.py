@@ -9,12 +9,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import boto3
+import botocore.loaders
+import botocore.session
 import pytest
 
 from scripts.local_cloud import process
 from scripts.local_cloud.accounts import access_key
+from tests.integration.local_cloud.batch_world import BatchWorld
 
 REGION = "us-west-2"
+# Reading AWS's models is most of the cost of a client; they are the same for every account.
+_loader = botocore.loaders.create_loader()
 _accounts = itertools.count(200000000001)
 
 
@@ -36,8 +41,13 @@ def session(cloud: process.LocalCloud, account: str) -> boto3.Session:
 
 
 def session_for(cloud: process.LocalCloud, account: str, region: str = REGION) -> boto3.Session:
+    core = botocore.session.get_session()
+    core.register_component("data_loader", _loader)
     session = boto3.Session(
-        aws_access_key_id=access_key(account), aws_secret_access_key="local", region_name=region
+        botocore_session=core,
+        aws_access_key_id=access_key(account),
+        aws_secret_access_key="local",
+        region_name=region,
     )
     make = session.client
     session.client = lambda service, **options: make(service, endpoint_url=cloud.endpoint_url, **options)  # type: ignore[method-assign]
@@ -57,3 +67,14 @@ def admin(cloud: process.LocalCloud) -> Iterator[Callable[..., Any]]:
     yield call
     call("DELETE", "faults")
     call("POST", "settings", {"settle_seconds": 5, "time_scale": 1})
+
+
+@pytest.fixture()
+def world(session: boto3.Session) -> BatchWorld:
+    return BatchWorld(session)
+
+
+@pytest.fixture(scope="module")
+def shared_world(cloud: process.LocalCloud) -> BatchWorld:
+    """For tests that change nothing that another test sees."""
+    return BatchWorld(session_for(cloud, str(next(_accounts))))
