@@ -117,7 +117,7 @@ class Executor:
         if step.kind == order.STACK:
             self._wait_for_stack(step)
         elif step.stage is Stage.JOBS:
-            self._wait_until(f"job {step.name} to end", lambda: self._job_has_ended(step.id))
+            self._wait_for_job(step)
         elif step.action is Action.WAIT:
             self._wait_for_item(step)
 
@@ -125,6 +125,10 @@ class Executor:
         """One pause: the next inventory tells whether it is gone."""
         self._attempts[step.key] += self._waited_seconds > WAIT_MINUTES_MAX * 60
         self._sleep()
+
+    def _wait_for_job(self, step: Step) -> None:
+        if not self._wait_until(f"job {step.name} to end", lambda: self._job_has_ended(step.id)):
+            self._give_up_waiting(step)
 
     def _job_has_ended(self, job_id: str) -> bool:
         job = batch.find_job(self.cloud, job_id)
@@ -145,6 +149,10 @@ class Executor:
             )
         elif last[0] is not None and last[0].status == "DELETE_FAILED":
             self._fail(step, explain_stack(self.cloud, last[0]))
+
+    def _give_up_waiting(self, step: Step) -> None:
+        self._attempts[step.key] = ATTEMPTS_MAX
+        self._fail(step, f"still busy after {WAIT_MINUTES_MAX} minutes; give the same command again later")
 
     def _wait_until(self, what: str, is_over: Callable[[], bool]) -> bool:
         waited = said = 0.0

@@ -1,0 +1,168 @@
+"""What is taken for ours, and what happens when AWS does not answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scripts.aws.cloudformation import Stack, StackResource
+from scripts.aws.translation import AccessDeniedError, CredentialsError, ThrottledError
+from scripts.teardown import inventory
+from scripts.teardown.finders import Found
+from scripts.teardown.inventory import take_inventory
+from scripts.teardown.model import Inventory, Item, Target
+from scripts.teardown.scope import Scope
+from stacks.domain.names import ENVIRONMENT_TAG, stack_names
+
+TARGET = Target("pilot", stack_names("pilot", ("train",)), "CDKToolkit", ())
+OURS = {ENVIRONMENT_TAG: "pilot"}
+
+
+def stack(name: str, tags: dict[str, str], status: str = "CREATE_COMPLETE") -> Stack:
+    return Stack(name, f"id-{name}", status, "", tags, {}, False)
+
+
+class Account:
+    """The answers of one account; a test changes what it needs."""
+
+    def __init__(self) -> None:
+        self.stacks: list[Stack] = []
+        self.change_sets: dict[str, dict[str, str]] = {}
+        self.deleted: dict[str, Stack] = {}
+        self.members: dict[str, tuple[StackResource, ...]] = {}
+        self.scopes: list[Scope] = []
+
+    def all_stacks(self, cloud: Any) -> tuple[Stack, ...]:
+        return tuple(self.stacks)
+
+    def change_set_tags(self, cloud: Any, name: str) -> dict[str, str]:
+        return self.change_sets.get(name, {})
+
+    def deleted_stack_ids(self, cloud: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(self.deleted)
+
+    def find_stack(self, cloud: Any, id_: str) -> Stack | None:
+        return self.deleted.get(id_)
+
+    def resources(self, cloud: Any, id_: str) -> tuple[StackResource, ...]:
+        return self.members.get(id_, ())
+
+
+@pytest.fixture
+def account(monkeypatch: pytest.MonkeyPatch) -> Account:
+    made = Account()
+
+    def remember(cloud: Any, scope: Scope) -> Found:
+        made.scopes.append(scope)
+        return Found()
+
+    for name in ("all_stacks", "change_set_tags", "deleted_stack_ids", "find_stack", "resources"):
+        monkeypatch.setattr(inventory.cloudformation, name, getattr(made, name))
+    monkeypatch.setattr(inventory.tagging, "arns_with_tag", lambda cloud, key, value: ())
+    monkeypatch.setattr(inventory.ec2, "reservations_with_tag", lambda cloud, key, value: ())
+    monkeypatch.setattr(inventory, "QUESTIONS", (("things", remember),))
+    return made
+
+
+def take() -> Inventory:
+    cloud: Any = None
+    return take_inventory(cloud, TARGET)
+
+
+def test_stacks_are_ours_by_tag_whatever_their_name(account: Account) -> None:
+    account.stacks = [
+        stack("pilot-network", OURS),
+        stack("made-by-an-older-file", OURS),
+        stack("pilot-2-network", {ENVIRONMENT_TAG: "pilot-2"}),
+        stack("pilot-notes", {}),
+        stack("CDKToolkit", {}),
+        stack("other", {}),
+    ]
+    found = take()
+    assert [item.name for item in found.stacks] == ["pilot-network", "made-by-an-older-file"]
+    assert [item.id for item in found.suspects] == ["pilot-notes"]
+    assert [item.id for item in found.kept] == ["CDKToolkit"]
+
+
+@pytest.mark.parametrize(
+    ("tags", "is_ours"), [(OURS, True), ({}, False), ({ENVIRONMENT_TAG: "pilot-2"}, False)]
+)
+def test_a_stack_that_was_never_created_is_ours_if_its_change_set_says_so(
+    account: Account, tags: dict[str, str], is_ours: bool
+) -> None:
+    account.stacks = [stack("pilot-network", {}, "REVIEW_IN_PROGRESS")]
+    account.change_sets = {"pilot-network": tags}
+    found = take()
+    assert bool(found.stacks) is is_ours
+
+
+def test_members_of_living_stacks_are_known_and_so_is_what_deleted_ones_left(account: Account) -> None:
+    account.stacks = [stack("pilot-network", OURS)]
+    account.deleted = {
+        "old-ours": stack("pilot-storage", OURS, "DELETE_COMPLETE"),
+        "old-foreign": stack("pilot-storage", {}, "DELETE_COMPLETE"),
+    }
+    account.members = {
+        "id-pilot-network": (StackResource("Vpc", "vpc-1", "AWS::EC2::VPC", "CREATE_COMPLETE", ""),),
+        "old-ours": (
+            StackResource("Bucket", "b-1", "AWS::S3::Bucket", "DELETE_SKIPPED", ""),
+            StackResource("Role", "r-1", "AWS::IAM::Role", "DELETE_COMPLETE", ""),
+        ),
+        "old-foreign": (StackResource("Bucket", "b-2", "AWS::S3::Bucket", "DELETE_SKIPPED", ""),),
+    }
+    take()
+    (scope,) = account.scopes
+    assert scope.members == {"vpc-1"}
+    assert scope.stack_ids == {"id-pilot-network"}
+    assert scope.retained == {"b-1"}
+
+
+@pytest.mark.parametrize(
+    "error", [AccessDeniedError("not allowed: ec2:DescribeVolumes", "add it"), ThrottledError("throttled")]
+)
+def test_a_question_without_an_answer_is_part_of_the_answer(
+    account: Account, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def refused(cloud: Any, scope: Scope) -> Found:
+        raise error
+
+    def answered(cloud: Any, scope: Scope) -> Found:
+        return Found(loose=(Item("volume", "vol-1"),))
+
+    monkeypatch.setattr(inventory, "QUESTIONS", (("volumes", refused), ("others", answered)))
+    found = take()
+    assert [(gap.what, str(error) in gap.why) for gap in found.unanswered] == [("volumes", True)]
+    assert found.loose == (Item("volume", "vol-1"),)
+
+
+def test_the_tagging_api_may_be_refused_without_stopping_the_rest(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(cloud: Any, key: str, value: str) -> tuple[str, ...]:
+        raise AccessDeniedError("not allowed: tag:GetResources", "add it")
+
+    monkeypatch.setattr(inventory.tagging, "arns_with_tag", refused)
+    assert [gap.what for gap in take().unanswered] == ["the tagging API"]
+
+
+def test_without_the_list_of_stacks_there_is_no_inventory(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Members of a living stack could not be told from leftovers, and would be deleted one by one."""
+
+    def refused(cloud: Any) -> tuple[Stack, ...]:
+        raise AccessDeniedError("not allowed: cloudformation:DescribeStacks")
+
+    monkeypatch.setattr(inventory.cloudformation, "all_stacks", refused)
+    with pytest.raises(AccessDeniedError):
+        take()
+
+
+def test_lost_credentials_are_no_gap_in_the_answer(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(cloud: Any, scope: Scope) -> Found:
+        raise CredentialsError("expired")
+
+    monkeypatch.setattr(inventory, "QUESTIONS", (("volumes", refused),))
+    with pytest.raises(CredentialsError):
+        take()
