@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -195,17 +196,19 @@ class World:
     def survivors(self) -> list[str]:
         """Command lines of processes that outlived the nodes that started them."""
         sessions = {process.pid for process in self.started if process.poll() is not None}
-        return [line for session, line in _processes() if session in sessions]
+        return [line for session, _, line in _processes() if session in sessions]
 
     def close(self) -> None:
+        sessions = {process.pid for process in self.started}
+        for session, pid, _ in _processes():
+            if session in sessions:
+                os.kill(pid, signal.SIGKILL)
         for process in self.started:
-            if process.poll() is None:
-                process.kill()
             process.communicate()
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:
-    log, _ = process.communicate(timeout=60)
+    log, _ = process.communicate(timeout=20)
     return process.returncode, log
 
 
@@ -213,8 +216,8 @@ def _variables(container: dict[str, Any]) -> dict[str, str]:
     return {variable["name"]: variable["value"] for variable in container["environment"]}
 
 
-def _processes() -> list[tuple[int, str]]:
-    """Session and command line of what runs on this machine."""
+def _processes() -> list[tuple[int, int, str]]:
+    """Session, process id and command line of what runs on this machine."""
     found = []
     for directory in Path("/proc").glob("[0-9]*"):
         try:
@@ -223,5 +226,5 @@ def _processes() -> list[tuple[int, str]]:
         except OSError:
             continue
         if status[0] != "Z":
-            found.append((int(status[3]), line))
+            found.append((int(status[3]), int(directory.name), line))
     return found

@@ -347,7 +347,7 @@ copy_checkpoints() {
     fi
     if copy_checkpoint "$directory" "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/checkpoints/$step"; then
       touch "$state/copied/$step"
-    elif [[ -d $directory ]]; then # else the command has removed it meanwhile
+    else
       failed=1
     fi
   done
