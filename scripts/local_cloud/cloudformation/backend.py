@@ -30,7 +30,11 @@ _NO_CHANGES = (
 )
 
 
-class ValidationError(ServiceException):
+class CloudFormationError(ServiceException):
+    """Of this module: moto looks the error up in the model of the service that the class's module belongs to."""
+
+
+class ValidationError(CloudFormationError):
     code = "ValidationError"
 
 
@@ -67,7 +71,7 @@ class CloudFormationBackend(BaseBackend, TaggableResourcesMixin):
             if name == change_set.name and stack_name in (change_set.stack.name, change_set.stack.id):
                 if change_set.stack.deleted is None:
                     return change_set
-        raise ServiceException("ChangeSetNotFoundException", f"ChangeSet [{name}] does not exist")
+        raise CloudFormationError("ChangeSetNotFoundException", f"ChangeSet [{name}] does not exist")
 
     def exported(self, name: str) -> str | None:
         for stack in self.stacks.values():
@@ -91,7 +95,7 @@ class CloudFormationBackend(BaseBackend, TaggableResourcesMixin):
 
     def new_stack(self, name: str) -> Stack:
         if self.live(name) is not None:
-            raise ServiceException("AlreadyExistsException", f"Stack [{name}] already exists")
+            raise CloudFormationError("AlreadyExistsException", f"Stack [{name}] already exists")
         stack_id = f"arn:{self.partition}:cloudformation:{self.region_name}:{self.account_id}:stack/{name}/{uuid.uuid4()}"
         stack = Stack(name, stack_id, self.account_id, self.region_name, self.partition)
         self.stacks[stack_id] = stack
@@ -137,7 +141,7 @@ class CloudFormationBackend(BaseBackend, TaggableResourcesMixin):
         stack, proposal = change_set.stack, change_set.proposal
         with self._lock:
             if change_set.execution_status != "AVAILABLE":
-                raise ServiceException(
+                raise CloudFormationError(
                     "InvalidChangeSetStatus",
                     f"ChangeSet [{change_set.id}] cannot be executed in its current status of [{change_set.status}]",
                 )
@@ -202,7 +206,9 @@ class CloudFormationBackend(BaseBackend, TaggableResourcesMixin):
         needed = needed_capabilities(proposal.template)
         enough = {needed, "CAPABILITY_NAMED_IAM"}
         if needed and not enough & set(proposal.capabilities):
-            raise ServiceException("InsufficientCapabilitiesException", f"Requires capabilities : [{needed}]")
+            raise CloudFormationError(
+                "InsufficientCapabilitiesException", f"Requires capabilities : [{needed}]"
+            )
 
     def check_updatable(self, stack: Stack) -> None:
         if stack.status not in _UPDATABLE:

@@ -72,6 +72,7 @@ def _check_structure(template: dict[str, Any]) -> None:
                 f"Template format error: [/Resources/{name}] Every Resources object must contain a Type member."
             )
     _check_references(template)
+    creation_order(dependencies(template))
 
 
 def _check_references(template: dict[str, Any]) -> None:

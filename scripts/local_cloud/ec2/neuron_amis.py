@@ -7,7 +7,7 @@ so the same file resolves to the same lock every time.
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 from moto.utilities.utils import load_resource
@@ -16,7 +16,7 @@ _TREE = "/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron"
 _REFERENCE_REGION = "us-east-1"
 
 
-@lru_cache(maxsize=None)
+@cache
 def images(region: str) -> dict[str, str]:
     """Image id → image name, of every dated Neuron AMI of the region."""
     captured = _captured(region)
@@ -25,7 +25,7 @@ def images(region: str) -> dict[str, str]:
     return {_stand_in_id(region, name): name for name in _captured(_REFERENCE_REGION).values()}
 
 
-@lru_cache(maxsize=None)
+@cache
 def supplied_parameters(region: str) -> dict[str, str]:
     """The SSM parameters that moto does not have: path → value. Empty where there is a capture."""
     if _captured(region):
@@ -40,7 +40,7 @@ def supplied_parameters(region: str) -> dict[str, str]:
     return parameters
 
 
-@lru_cache(maxsize=None)
+@cache
 def _captured(region: str) -> dict[str, str]:
     try:
         tree: Any = load_resource(f"ssm/resources/ecs/optimized_amis/{region}.json")
@@ -51,7 +51,8 @@ def _captured(region: str) -> dict[str, str]:
     return {
         entry["image_id"]["Value"]: name
         for name, entry in tree.items()
-        if name != "recommended" and "image_id" in entry
+        # The tree also has "recommended", and one entry for each image id.
+        if name.startswith("al2023-ami-ecs-neuron-") and "image_id" in entry
     }
 
 

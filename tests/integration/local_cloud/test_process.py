@@ -62,7 +62,7 @@ def test_one_server_serves_any_account(cloud: process.LocalCloud) -> None:
         sts = session_for(cloud, account).client("sts")
         assert sts.get_caller_identity()["Account"] == account
         role = f"arn:aws:iam::{account}:role/any"
-        given = sts.assume_role(RoleArn=role, RoleSessionName="s")["Credentials"]
+        given = sts.assume_role(RoleArn=role, RoleSessionName="session")["Credentials"]
         assumed = boto3.client(
             "sts",
             region_name="us-east-1",
