@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 
 DEFAULT_ACCOUNT = "123456789012"
+
+SECRET = "local-cloud"  # noqa: S105  no secret: nothing checks signatures here
 _PREFIX = "AKIALOCL"
 _KEY = re.compile(rf"{_PREFIX}(\d{{12}})$")
 

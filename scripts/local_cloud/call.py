@@ -9,7 +9,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from moto.core.request import Request
-from moto.core.routing import NotFound, get_service_router
+from moto.core.routing import get_service_router
+from werkzeug.exceptions import NotFound
 
 _SCOPE = re.compile(r"Credential=(?P<key>[^/]+)/[^/]+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 # Signing names that differ from botocore's service names, as far as our services use them.

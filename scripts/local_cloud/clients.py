@@ -13,7 +13,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
-from scripts.local_cloud.accounts import access_key
+from scripts.local_cloud.accounts import SECRET, access_key
 
 SERVER_USER_AGENT = "neuronkit-local-cloud"
 _lock = threading.Lock()
@@ -35,7 +35,7 @@ class Clients:
             region_name=region,
             endpoint_url=self.endpoint_url,
             aws_access_key_id=access_key(account),
-            aws_secret_access_key="local-cloud",
+            aws_secret_access_key=SECRET,
             config=Config(
                 retries={"total_max_attempts": 1},
                 read_timeout=600,

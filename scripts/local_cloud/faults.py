@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 
-class PlantedFault(Exception):
+class PlantedFaultError(Exception):
     """A resource fault struck: the message is what the stack's events will say."""
 
 

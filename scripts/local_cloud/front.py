@@ -105,5 +105,5 @@ def _own_app(service: type[OwnService]) -> Flask:
     app.request_class = BackendRequest
     view = convert_to_flask_response(service.dispatch)
     for rule in ("/", "/<path:path>"):
-        app.add_url_rule(rule, endpoint=rule, methods=HTTP_METHODS, view_func=lambda path="": view())
+        app.add_url_rule(rule, endpoint=rule, methods=HTTP_METHODS, view_func=lambda path="": view(path))
     return app

@@ -16,7 +16,7 @@ from scripts.local_cloud.ec2.tagged import with_more_types
 def apply() -> None:
     _let_access_keys_name_accounts()
     moto.ec2.urls.url_paths = {"{0}/": Ec2.dispatch}
-    EC2Backend.iter_tagged_resources = with_more_types(  # type: ignore[method-assign]
+    EC2Backend.iter_tagged_resources = with_more_types(  # type: ignore[method-assign, assignment]
         EC2Backend.iter_tagged_resources
     )
     security_group_rules.show_descriptions()

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from scripts.local_cloud.accounts import DEFAULT_ACCOUNT, access_key
+from scripts.local_cloud.accounts import DEFAULT_ACCOUNT, SECRET, access_key
 from stacks.domain.errors import WorldError
 
 _CHECKOUT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ class LocalCloud:
         return {
             "AWS_ENDPOINT_URL": self.endpoint_url,
             "AWS_ACCESS_KEY_ID": access_key(account),
-            "AWS_SECRET_ACCESS_KEY": "local-cloud",
+            "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_EC2_METADATA_DISABLED": "true",
             # The user's own profiles and SSO sessions must not leak in: these files do not exist.
             "AWS_CONFIG_FILE": str(self.state_dir / "no-aws-config"),

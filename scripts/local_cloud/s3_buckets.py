@@ -34,4 +34,4 @@ def pass_over_conditional_statements() -> None:
         policy["Statement"] = [statement for statement in statements if not statement.get("Condition")]
         return IAMPolicy(json.dumps(policy)).is_action_permitted(action, resource)
 
-    FakeBucket.get_permission = get_permission
+    FakeBucket.get_permission = get_permission  # type: ignore[method-assign]

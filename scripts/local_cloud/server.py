@@ -18,25 +18,25 @@ os.environ.update(
     }
 )
 
-import argparse  # noqa: E402
-import json  # noqa: E402
-import logging  # noqa: E402
-import shutil  # noqa: E402
-import signal  # noqa: E402
-import threading  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Any  # noqa: E402
+import argparse
+import json
+import logging
+import shutil
+import signal
+import threading
+from pathlib import Path
+from typing import Any
 
-from moto.core.config import default_user_config  # noqa: E402
-from moto.moto_server.werkzeug_app import MotoRequestHandler  # noqa: E402
-from werkzeug.serving import BaseWSGIServer, make_server  # noqa: E402
+from moto.core.config import default_user_config
+from moto.moto_server.werkzeug_app import MotoRequestHandler
+from werkzeug.serving import BaseWSGIServer, make_server
 
-from scripts.local_cloud import moto_patches, runtime  # noqa: E402
-from scripts.local_cloud.batch.backend import end_all_jobs  # noqa: E402
-from scripts.local_cloud.batch.service import Batch  # noqa: E402
-from scripts.local_cloud.clients import Clients  # noqa: E402
-from scripts.local_cloud.cloudformation.service import CloudFormation  # noqa: E402
-from scripts.local_cloud.front import Front  # noqa: E402
+from scripts.local_cloud import moto_patches, runtime
+from scripts.local_cloud.batch.backend import end_all_jobs
+from scripts.local_cloud.batch.service import Batch
+from scripts.local_cloud.clients import Clients
+from scripts.local_cloud.cloudformation.service import CloudFormation
+from scripts.local_cloud.front import Front
 
 
 class _QuietHandler(MotoRequestHandler):
@@ -63,7 +63,7 @@ def main(argv: list[str] | None = None) -> None:
 
 def _make_server(port: int) -> BaseWSGIServer:
     for service in ("batch", "lambda"):
-        default_user_config[service] = {"use_docker": False}  # type: ignore[literal-required]
+        default_user_config[service] = {"use_docker": False}
     # So that attaching an AWS policy that does not exist fails, and one that exists works.
     default_user_config["iam"] = {"load_aws_managed_policies": True}
     moto_patches.apply()

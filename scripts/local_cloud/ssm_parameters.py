@@ -24,7 +24,7 @@ def supply_neuron_amis() -> None:
 
 
 def _parameter(parameters: ParameterDict, name: str, value: str) -> Parameter:
-    return Parameter(
+    return Parameter(  # type: ignore[abstract]
         account_id=parameters.account_id,
         name=name,
         value=value,

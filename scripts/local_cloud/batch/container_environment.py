@@ -11,14 +11,14 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from scripts.local_cloud import runtime
-from scripts.local_cloud.accounts import access_key
+from scripts.local_cloud.accounts import SECRET, access_key
 from scripts.local_cloud.batch.job import Job, Node
 
 # All that a node gets from the machine of the user.
 _INHERITED = ("LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 
 
-class CannotInitialize(Exception):
+class InitializationError(Exception):
     """The container could not be set up; the message is the reason that ECS would give."""
 
 
@@ -43,7 +43,7 @@ def _platform(job: Job, node: Node, directory: Path) -> dict[str, str]:
         "TMPDIR": str(directory / "work" / "tmp"),
         "AWS_EXECUTION_ENV": "AWS_ECS_EC2",
         "AWS_ACCESS_KEY_ID": access_key(job.account),
-        "AWS_SECRET_ACCESS_KEY": "local-cloud",
+        "AWS_SECRET_ACCESS_KEY": SECRET,
         "AWS_ENDPOINT_URL": server.endpoint_url,
         "AWS_REGION": job.region,
         "AWS_DEFAULT_REGION": job.region,
@@ -87,7 +87,7 @@ def _secret(job: Job, reference: str) -> str:
         answer = clients.client("ssm", job.account, job.region).get_parameter(Name=name, WithDecryption=True)
         return str(answer["Parameter"]["Value"])
     except (ClientError, KeyError, ValueError) as error:
-        raise CannotInitialize(
+        raise InitializationError(
             "ResourceInitializationError: unable to pull secrets or registry auth: execution resource retrieval failed: "
             f"unable to retrieve secret from {'asm' if ':secretsmanager:' in reference else 'ssm'}: {reference}: {error}"
         ) from error

@@ -14,7 +14,7 @@ import time
 from typing import Protocol
 
 from scripts.local_cloud import runtime
-from scripts.local_cloud.batch.container_environment import CannotInitialize
+from scripts.local_cloud.batch.container_environment import InitializationError
 from scripts.local_cloud.batch.environments import JobQueue
 from scripts.local_cloud.batch.job import ESSENTIAL_EXITED, FINAL, Job, Node, now_ms
 from scripts.local_cloud.batch.node_process import NodeProcess, job_directory
@@ -151,9 +151,7 @@ class JobRun:
             for node in job.nodes:
                 if node is not main and not job.stop.is_set():
                     self._start_node(node)
-            reason = self._watch(main, deadline)
-        else:
-            reason = main.status_reason
+        reason = self._watch(main, deadline) if main.status == "RUNNING" else main.status_reason
         self._stop_nodes([process for index, process in self._processes.items() if index != main.index])
         for node in job.nodes:
             self._settle(node, reason if node is main else None)
@@ -171,7 +169,7 @@ class JobRun:
                 self._processes[node.index] = process
                 process.start()
             node.status = "RUNNING"
-        except CannotInitialize as error:
+        except InitializationError as error:
             del self._processes[node.index]
             process.remove_directory()
             node.status, node.reason = "FAILED", str(error)
@@ -248,11 +246,11 @@ def _over_limit(job: Job, queue: JobQueue) -> bool:
     waited = (time.monotonic() - job.runnable_since) * runtime.current().settings.time_scale
     for action in queue.time_limit_actions:
         named = str(action["reason"])
-        if action["state"] == "RUNNABLE" and (job.status_reason or "").startswith(named):
-            if waited >= float(action["maxTimeSeconds"]):
-                word = "Terminated" if action["action"] == "TERMINATE" else "Canceled"
-                job.cancelled = word == "Canceled"
-                job.terminated = not job.cancelled
-                job.stop_reason = f"{word} by JobStateTimeLimit action due to reason: {named}"
-                return True
+        concerned = action["state"] == "RUNNABLE" and (job.status_reason or "").startswith(named)
+        if concerned and waited >= float(action["maxTimeSeconds"]):
+            word = "Terminated" if action["action"] == "TERMINATE" else "Canceled"
+            job.cancelled = word == "Canceled"
+            job.terminated = not job.cancelled
+            job.stop_reason = f"{word} by JobStateTimeLimit action due to reason: {named}"
+            return True
     return False

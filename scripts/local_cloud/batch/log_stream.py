@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 from moto.logs.exceptions import ResourceAlreadyExistsException
 from moto.logs.models import LogsBackend, logs_backends
 
 from scripts.local_cloud import runtime
-from scripts.local_cloud.batch.container_environment import CannotInitialize
+from scripts.local_cloud.batch.container_environment import InitializationError
 from scripts.local_cloud.batch.job import Job, Node
 
 _DEFAULT_GROUP = "/aws/batch/job"
@@ -21,7 +22,7 @@ class LogStream:
         configuration = node.container.get("logConfiguration") or {}
         driver = configuration.get("logDriver", "awslogs")
         if driver != "awslogs":
-            raise CannotInitialize(
+            raise InitializationError(
                 f"CannotStartContainerError: log driver {driver} is not emulated by the local cloud"
             )
         options = configuration.get("options") or {}
@@ -40,16 +41,14 @@ class LogStream:
         with runtime.current().moto_lock:
             if self.group not in self._backend.groups:
                 if not create_group:
-                    raise CannotInitialize(
+                    raise InitializationError(
                         "CannotStartContainerError: Error response from daemon: failed to initialize logging driver: "
                         f"failed to create Cloudwatch log stream: ResourceNotFoundException: The specified log group "
                         f"does not exist. ({self.group})"
                     )
                 self._backend.create_log_group(self.group, {})
-            try:
+            with contextlib.suppress(ResourceAlreadyExistsException):
                 self._backend.create_log_stream(self.group, self.name)
-            except ResourceAlreadyExistsException:
-                pass
 
     def write(self, data: bytes) -> None:
         """Passes on every whole line at once; the rest waits for its end, or for `close`."""

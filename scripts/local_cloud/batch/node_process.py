@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -23,7 +24,7 @@ _addresses = itertools.count(1)
 
 
 class NodeProcess:
-    """Starting one raises CannotInitialize for what ECS would refuse. `ended` is set when output and process are done."""
+    """Starting one raises InitializationError for what ECS would refuse. `ended` is set when output and process are done."""
 
     def __init__(self, job: Job, node: Node, directory: Path) -> None:
         self.job = job
@@ -116,10 +117,8 @@ class NodeProcess:
         status = self._process.wait()
         if status < 0 and self._leader is not None:
             # The supervisor itself was killed, so it could not clean up.
-            try:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._leader, signal.SIGKILL)
-            except (ProcessLookupError, PermissionError):
-                pass
         log.close()
         self.node.exit_code = status if status >= 0 else 128 - status
         self.node.stopped = now_ms()

@@ -10,6 +10,7 @@ The exit status is the command's, 128 + signal if a signal ended it, 127 if it c
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
@@ -91,19 +92,15 @@ def _watch(child: subprocess.Popen[bytes]) -> int:
 
 
 def _kill_all(session: int) -> None:
-    try:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     while _LINUX:
         children = _children()
         if not children:
             return
         for pid in children:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
         try:
             os.waitpid(-1, 0)
         except ChildProcessError:

@@ -88,10 +88,7 @@ def _holds(kind: Mapping[str, Any], container: Mapping[str, Any]) -> bool:
     wanted = resource_requirements(container)
     if container.get("instanceType") and container["instanceType"] != kind["InstanceType"]:
         return False
-    gpus = sum(item["Count"] for item in (kind.get("GpuInfo") or {}).get("Gpus", ()))
+    vcpus, memory_mib = int(kind["VCpuInfo"]["DefaultVCpus"]), int(kind["MemoryInfo"]["SizeInMiB"])
+    gpus = sum(int(item["Count"]) for item in (kind.get("GpuInfo") or {}).get("Gpus", ()))
     # An instance never registers the whole of its nominal memory: the kernel and the ECS agent take their share.
-    return (
-        wanted["VCPU"] <= kind["VCpuInfo"]["DefaultVCpus"]
-        and wanted["MEMORY"] < kind["MemoryInfo"]["SizeInMiB"]
-        and wanted.get("GPU", 0) <= gpus
-    )
+    return wanted["VCPU"] <= vcpus and wanted["MEMORY"] < memory_mib and wanted.get("GPU", 0) <= gpus

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from scripts.local_cloud.batch.backend import running_jobs
-from scripts.local_cloud.batch.job import Job, Node
+from scripts.local_cloud.batch.job import Node
 
 _EMULATED = {"neuronkit:emulated-by": "local cloud"}
 
@@ -17,7 +17,7 @@ def answer(job_id: str, node_index: int, path: str) -> dict[str, Any] | None:
         return None
     node = job.nodes[node_index]
     if path.strip("/") == "":
-        return _container(job, node)
+        return _container(node)
     if path.strip("/") == "task":
         return {
             "Cluster": f"neuronkit-local-cloud/{job.environment_name}",
@@ -28,12 +28,12 @@ def answer(job_id: str, node_index: int, path: str) -> dict[str, Any] | None:
             "KnownStatus": "RUNNING",
             "LaunchType": "EC2",
             "TaskTags": {**job.tags, **_EMULATED} if job.propagate_tags else dict(_EMULATED),
-            "Containers": [_container(job, node)],
+            "Containers": [_container(node)],
         }
     return None
 
 
-def _container(job: Job, node: Node) -> dict[str, Any]:
+def _container(node: Node) -> dict[str, Any]:
     return {
         "DockerId": (node.task_arn or "").rsplit("/", 1)[-1],
         "Name": "default",

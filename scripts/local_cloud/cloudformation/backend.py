@@ -23,7 +23,14 @@ from scripts.local_cloud.cloudformation.types.registry import TYPES
 from scripts.local_cloud.cloudformation.update_operation import UpdateOperation, adopt
 
 _UPDATABLE = frozenset(
-    "CREATE_COMPLETE UPDATE_COMPLETE UPDATE_ROLLBACK_COMPLETE IMPORT_COMPLETE IMPORT_ROLLBACK_COMPLETE UPDATE_FAILED".split()
+    [
+        "CREATE_COMPLETE",
+        "UPDATE_COMPLETE",
+        "UPDATE_ROLLBACK_COMPLETE",
+        "IMPORT_COMPLETE",
+        "IMPORT_ROLLBACK_COMPLETE",
+        "UPDATE_FAILED",
+    ]
 )
 _NO_CHANGES = (
     "The submitted information didn't contain changes. Submit different information to create a change set."
@@ -68,9 +75,9 @@ class CloudFormationBackend(BaseBackend, TaggableResourcesMixin):
         for change_set in self.change_sets.values():
             if name == change_set.id:
                 return change_set
-            if name == change_set.name and stack_name in (change_set.stack.name, change_set.stack.id):
-                if change_set.stack.deleted is None:
-                    return change_set
+            owner = change_set.stack
+            if name == change_set.name and stack_name in (owner.name, owner.id) and owner.deleted is None:
+                return change_set
         raise CloudFormationError("ChangeSetNotFoundException", f"ChangeSet [{name}] does not exist")
 
     def exported(self, name: str) -> str | None:

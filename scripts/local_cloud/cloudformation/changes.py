@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scripts.local_cloud.cloudformation.evaluation import Evaluation, NotYetMade
+from scripts.local_cloud.cloudformation.evaluation import Evaluation, NotYetMadeError
 from scripts.local_cloud.cloudformation.resource_type import ResourceError
 from scripts.local_cloud.cloudformation.resource_work import ResourceWork
 from scripts.local_cloud.cloudformation.stack import Stack
@@ -31,7 +31,7 @@ def _modification(
 ) -> dict[str, Any] | None:
     try:
         changed = sorted(work.changed(name, evaluation))
-    except (NotYetMade, ResourceError):
+    except (NotYetMadeError, ResourceError):
         # It refers to something that this very change makes, so it will change as well.
         changed = ["Properties"]
     before = (stack.template.get("Resources") or {}).get(name, {})

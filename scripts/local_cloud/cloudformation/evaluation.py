@@ -13,7 +13,7 @@ from scripts.local_cloud.cloudformation.stack import Proposal, Stack
 from scripts.local_cloud.cloudformation.template import TemplateError, creation_order, dependencies
 
 
-class NotYetMade(ResourceError):
+class NotYetMadeError(ResourceError):
     """A reference to a resource that does not exist yet."""
 
 
@@ -94,7 +94,7 @@ class Evaluation:
     def _attribute(self, logical_id: str, name: str | None) -> Any:
         resource = self._stack.resources.get(logical_id)
         if resource is None or not resource.physical_id:
-            raise NotYetMade(logical_id)
+            raise NotYetMadeError(logical_id)
         if name is None:
             return resource.physical_id
         if name not in resource.attributes:

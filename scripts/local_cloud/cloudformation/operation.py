@@ -15,12 +15,12 @@ from botocore.exceptions import ClientError
 
 from scripts.local_cloud.cloudformation.evaluation import Evaluation
 from scripts.local_cloud.cloudformation.resource_type import ResourceError
-from scripts.local_cloud.cloudformation.resource_work import ResourceFailed, ResourceWork, reason_of
+from scripts.local_cloud.cloudformation.resource_work import ResourceFailedError, ResourceWork, reason_of
 from scripts.local_cloud.cloudformation.stack import Proposal, Stack, StackResource, now
 from scripts.local_cloud.cloudformation.template import TemplateError, creation_order
 
 
-class Interrupted(Exception):
+class OperationInterruptedError(Exception):
     """Another call (delete, cancel) wants the stack."""
 
 
@@ -58,12 +58,12 @@ class Operation(ABC):
 
     def checkpoint(self) -> None:
         if self._interrupted.is_set():
-            raise Interrupted
+            raise OperationInterruptedError
 
     def _run(self) -> None:
         try:
             self.run()
-        except Interrupted:
+        except OperationInterruptedError:
             pass
         except Exception as error:
             logging.getLogger(__name__).exception("stack %s", self.stack.name)
@@ -83,7 +83,7 @@ def delete_resources(stack: Stack, work: ResourceWork, doomed: list[StackResourc
         try:
             work.delete(resource)
             stack.resources.pop(resource.logical_id, None)
-        except ResourceFailed:
+        except ResourceFailedError:
             failed.append(resource.logical_id)
             needed |= resource.depends_on
     return failed
@@ -122,7 +122,7 @@ class CreateOperation(Operation):
             self.stack.outputs = self.evaluation.outputs()
             self.stack.imports = self.evaluation.imports
             self.check_exports()
-        except ResourceFailed as failure:
+        except ResourceFailedError as failure:
             self._give_up(f"The following resource(s) failed to create: [{failure.logical_id}]. ")
         except (ResourceError, TemplateError, ClientError) as error:
             self._give_up(reason_of(error) + " ")

@@ -20,7 +20,7 @@ class ResourceError(Exception):
     """The resource cannot be made, changed or deleted; the message goes into the stack's events."""
 
 
-class NeedsReplacement(Exception):
+class ReplacementNeededError(Exception):
     """The change cannot be made in place."""
 
 
@@ -46,7 +46,7 @@ class Request:
     region: str
     partition: str
     client_for: Callable[[str], Any]
-    made: Callable[[str], None] = lambda physical_id: None
+    made: Callable[[str], None]
     """To be called with the physical id as soon as it is known, so that a rollback finds a half-made resource."""
 
     def __getitem__(self, name: str) -> Any:
@@ -93,9 +93,9 @@ class ResourceType(ABC):
     ) -> Created | None:
         """Changes the resource in place; `changed` names the properties, "Tags" for any change of tags.
 
-        None: the attributes stay. Whoever cannot raises NeedsReplacement.
+        None: the attributes stay. Whoever cannot raises ReplacementNeededError.
         """
-        raise NeedsReplacement
+        raise ReplacementNeededError
 
     @abstractmethod
     def delete(self, request: Request, physical_id: str) -> None: ...

@@ -13,19 +13,19 @@ from botocore.exceptions import BotoCoreError, ClientError
 from scripts.local_cloud.cloudformation.evaluation import Evaluation
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceError,
     ResourceType,
 )
 from scripts.local_cloud.cloudformation.stack import Stack, StackResource
 from scripts.local_cloud.cloudformation.template import TemplateError
-from scripts.local_cloud.faults import Faults, PlantedFault
+from scripts.local_cloud.faults import Faults, PlantedFaultError
 
 _GONE_WORDS = ("NotFound", "NoSuch", "DoesNotExist")
 
 
-class ResourceFailed(Exception):
+class ResourceFailedError(Exception):
     """A resource failed; its events are written."""
 
     def __init__(self, logical_id: str, reason: str) -> None:
@@ -63,7 +63,7 @@ class ResourceWork:
             resource.tags = self._tags(kind, resource)
             self._strike(resource, "create")
             created = kind.create(self._request(resource))
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this resource's failure
             self._fail(resource, "CREATE_FAILED", error)
         _apply(resource, created)
         self._event(resource, "CREATE_COMPLETE")
@@ -99,14 +99,14 @@ class ResourceWork:
             desired.tags = self._tags(kind, desired)
             self._strike(desired, "update")
             created = kind.update(self._request(desired), current.physical_id, changed, current.properties)
-        except NeedsReplacement:
+        except ReplacementNeededError:
             self._event(
                 current,
                 "UPDATE_IN_PROGRESS",
                 "Requested update requires the creation of a new physical resource; hence creating one.",
             )
             return False
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this resource's failure
             self._fail(current, "UPDATE_FAILED", error)
         if created is not None:
             _apply(desired, created)
@@ -120,7 +120,7 @@ class ResourceWork:
         try:
             request = self._request(previous)
             self._kind(current.type).update(request, previous.physical_id, changed, current.properties)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this resource's failure
             self._fail(current, "UPDATE_FAILED", error)
         self._event(previous, "UPDATE_COMPLETE")
 
@@ -130,7 +130,7 @@ class ResourceWork:
             self._strike(resource, "delete")
             if resource.physical_id:
                 self._delete(resource)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001  whatever it is, it is this resource's failure
             self._fail(resource, "DELETE_FAILED", error)
         self._event(resource, "DELETE_COMPLETE")
 
@@ -170,7 +170,7 @@ class ResourceWork:
             return
         fault.wait()
         if fault.error_code or not (fault.hang or fault.delay_seconds):
-            raise PlantedFault(fault.message)
+            raise PlantedFaultError(fault.message)
 
     def _request(self, resource: StackResource) -> Request:
         def made(physical_id: str) -> None:
@@ -197,7 +197,7 @@ class ResourceWork:
     def _fail(self, resource: StackResource, status: str, error: Exception) -> NoReturn:
         reason = reason_of(error)
         self._event(resource, status, reason)
-        raise ResourceFailed(resource.logical_id, reason) from error
+        raise ResourceFailedError(resource.logical_id, reason) from error
 
 
 def is_gone(error: ClientError) -> bool:
@@ -213,11 +213,11 @@ def reason_of(error: Exception) -> str:
             f'Resource handler returned message: "{detail["Message"]} (Service: {error.operation_name}, '
             f'Status Code: {status}, Error Code: {detail["Code"]})" (HandlerErrorCode: {_handler_code(detail["Code"])})'
         )
-    if isinstance(error, NeedsReplacement):
+    if isinstance(error, ReplacementNeededError):
         return "the local cloud cannot change this resource back in place"
     if isinstance(error, BotoCoreError):
         return f"Properties validation failed: {error}"
-    if isinstance(error, (ResourceError, TemplateError, PlantedFault)):
+    if isinstance(error, (ResourceError, TemplateError, PlantedFaultError)):
         return str(error)
     logging.getLogger(__name__).error("a bug of the local cloud", exc_info=error)
     return f"Internal failure of the local cloud: {type(error).__name__}: {error}"

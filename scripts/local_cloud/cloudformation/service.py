@@ -119,10 +119,8 @@ class CloudFormation(OwnService):
 
     def get_template(self) -> ActionResult:
         arguments = self.arguments()
-        if "ChangeSetName" in arguments:
-            body = self._change_set().proposal.body
-        else:
-            body = self._stack().body
+        proposed = "ChangeSetName" in arguments
+        body = self._change_set().proposal.body if proposed else self._stack().body
         return ActionResult({"TemplateBody": body, "StagesAvailable": ["Original", "Processed"]})
 
     @_reporting

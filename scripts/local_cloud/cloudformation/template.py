@@ -6,10 +6,21 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-import yaml
+import yaml  # type: ignore[import-untyped]
 
 _SECTIONS = frozenset(
-    "AWSTemplateFormatVersion Description Metadata Parameters Rules Mappings Conditions Transform Resources Outputs".split()
+    [
+        "AWSTemplateFormatVersion",
+        "Description",
+        "Metadata",
+        "Parameters",
+        "Rules",
+        "Mappings",
+        "Conditions",
+        "Transform",
+        "Resources",
+        "Outputs",
+    ]
 )
 _IAM_TYPES = frozenset(
     f"AWS::IAM::{name}"
@@ -21,7 +32,7 @@ class TemplateError(Exception):
     """CloudFormation's ValidationError: the message is the service's wording where that is known."""
 
 
-class _Loader(yaml.SafeLoader):
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     """YAML with `!Ref`, `!GetAtt`, `!Sub` … ; dates stay text, as in CloudFormation."""
 
 
@@ -31,7 +42,7 @@ def _short_tag(loader: yaml.SafeLoader, suffix: str, node: yaml.Node) -> Any:
     elif isinstance(node, yaml.SequenceNode):
         value = loader.construct_sequence(node, deep=True)
     else:
-        value = loader.construct_mapping(node, deep=True)  # type: ignore[arg-type]
+        value = loader.construct_mapping(node, deep=True)
     if suffix in ("Ref", "Condition"):
         return {suffix: value}
     if suffix == "GetAtt" and isinstance(value, str):
@@ -48,7 +59,8 @@ _Loader.yaml_implicit_resolvers = {
 
 def parse(body: str) -> dict[str, Any]:
     try:
-        template = json.loads(body) if body.lstrip().startswith("{") else yaml.load(body, Loader=_Loader)
+        # S506: _Loader is a SafeLoader.
+        template = json.loads(body) if body.lstrip().startswith("{") else yaml.load(body, Loader=_Loader)  # noqa: S506
     except (ValueError, yaml.YAMLError) as error:
         raise TemplateError(f"Template format error: {error}") from error
     if not isinstance(template, dict):

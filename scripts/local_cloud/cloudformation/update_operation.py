@@ -9,13 +9,13 @@ from botocore.exceptions import ClientError
 
 from scripts.local_cloud.cloudformation.evaluation import Evaluation
 from scripts.local_cloud.cloudformation.operation import (
-    Interrupted,
     Operation,
+    OperationInterruptedError,
     delete_resources,
     deletion_order,
 )
 from scripts.local_cloud.cloudformation.resource_type import ResourceError
-from scripts.local_cloud.cloudformation.resource_work import ResourceFailed, ResourceWork, reason_of
+from scripts.local_cloud.cloudformation.resource_work import ResourceFailedError, ResourceWork, reason_of
 from scripts.local_cloud.cloudformation.stack import Proposal, Stack, StackResource
 from scripts.local_cloud.cloudformation.template import TemplateError
 
@@ -63,9 +63,9 @@ class UpdateOperation(Operation):
             self.stack.outputs = self.evaluation.outputs()
             self.stack.imports = self.evaluation.imports
             self.check_exports()
-        except Interrupted:
+        except OperationInterruptedError:
             self._roll_back("User Initiated")
-        except ResourceFailed as failure:
+        except ResourceFailedError as failure:
             self._roll_back(f"The following resource(s) failed to update: [{failure.logical_id}]. ")
         except (ResourceError, TemplateError, ClientError) as error:
             self._roll_back(reason_of(error))
@@ -106,7 +106,7 @@ class UpdateOperation(Operation):
                 self.work.delete(resource)
             else:
                 self.work.skip(resource)
-        except ResourceFailed:
+        except ResourceFailedError:
             # As in CloudFormation: the update stands, the event says that the resource was left behind.
             pass
         if not keep_entry:
@@ -138,7 +138,7 @@ class UpdateOperation(Operation):
                     return False
             elif current is not None:
                 self.work.revert(current, change.before, set(change.properties))
-        except ResourceFailed:
+        except ResourceFailedError:
             return False
         if change.before is not None:
             self.stack.resources[change.logical_id] = change.before

@@ -122,11 +122,11 @@ class CapacityReservations(EC2BaseResponse):
         tags = {tag["Key"]: tag["Value"] for tag in block["Tags"]}
         for name, wanted in self._filters_from_querystring().items():
             if name.startswith("tag:"):
-                given = tags.get(name.removeprefix("tag:"))
+                given: Any = tags.get(name.removeprefix("tag:"))
             elif name in _FILTERS:
                 given = block[_FILTERS[name]]
             else:
                 raise EC2ClientError("InvalidParameterValue", f"The filter '{name}' is invalid")
-            if given not in wanted:
+            if given not in list(wanted):
                 return False
         return True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from moto.core.responses import ActionResult
 from moto.ec2.exceptions import DependencyViolationError
 from moto.ec2.models import EC2Backend
 from moto.ec2.responses import EC2Response
@@ -62,7 +61,7 @@ class DependencyChecks(EC2Response):
     def delete_volume(self) -> Any:
         return _dropping_tags(self.ec2_backend, self._get_param("VolumeId"), super().delete_volume())
 
-    def delete_launch_template(self) -> ActionResult:
+    def delete_launch_template(self) -> Any:
         template_id = self._get_param("LaunchTemplateId")
         return _dropping_tags(self.ec2_backend, template_id, super().delete_launch_template())
 

@@ -30,12 +30,12 @@ def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[process.LocalClo
     process.stop(state_dir)
 
 
-@pytest.fixture()
+@pytest.fixture
 def account() -> str:
     return str(next(_accounts))
 
 
-@pytest.fixture()
+@pytest.fixture
 def session(cloud: process.LocalCloud, account: str) -> boto3.Session:
     return session_for(cloud, account)
 
@@ -54,7 +54,7 @@ def session_for(cloud: process.LocalCloud, account: str, region: str = REGION) -
     return session
 
 
-@pytest.fixture()
+@pytest.fixture
 def admin(cloud: process.LocalCloud) -> Iterator[Callable[..., Any]]:
     """`admin("POST", "faults", {…})`; whatever a test planted is cleared after it."""
 
@@ -69,7 +69,7 @@ def admin(cloud: process.LocalCloud) -> Iterator[Callable[..., Any]]:
     call("POST", "settings", {"settle_seconds": 5, "time_scale": 1})
 
 
-@pytest.fixture()
+@pytest.fixture
 def world(session: boto3.Session) -> BatchWorld:
     return BatchWorld(session)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import boto3
 
-from tests.integration.local_cloud.describe_readers import READERS, Gone
+from tests.integration.local_cloud.describe_readers import READERS, GoneError
 
 # What no API describes: it says how CloudFormation is to act, or exists only inside the template.
 _NOT_DESCRIBED = {
@@ -75,7 +75,7 @@ def differences(template: Mapping[str, Any], stack_name: str, session: boto3.Ses
             expected.pop(name, None)
         try:
             actual = READERS[resource.type](session, resource.physical_id, expected)
-        except Gone:
+        except GoneError:
             found.append(
                 f"{resource.logical_id} ({resource.type} {resource.physical_id}) cannot be described"
             )
@@ -90,7 +90,7 @@ def remains(resources: list[StackResource], session: boto3.Session) -> list[str]
     for resource in resources:
         try:
             READERS[resource.type](session, resource.physical_id, {})
-        except Gone:
+        except GoneError:
             continue
         found.append(f"{resource.logical_id} ({resource.type} {resource.physical_id})")
     return found

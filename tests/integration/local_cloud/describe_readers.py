@@ -1,7 +1,7 @@
 """One reader a resource type: what boto3 describes, in the shape of the template's properties.
 
 A reader takes the session, the physical id and the expected properties (only to know which roles hold an inline
-policy), and raises Gone if there is no such resource.
+policy), and raises GoneError if there is no such resource.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Reader = Callable[[boto3.Session, str, dict[str, Any]], dict[str, Any]]
 _GONE_WORDS = ("NotFound", "NoSuch", "DoesNotExist", "Unknown", "Malformed")
 
 
-class Gone(Exception):
+class GoneError(Exception):
     pass
 
 
@@ -28,20 +28,20 @@ def _call(method: Any, **parameters: Any) -> Any:
     except ClientError as error:
         code = error.response["Error"]["Code"]
         if any(word in code for word in _GONE_WORDS) or code in ("404", "ClientException"):
-            raise Gone from error
+            raise GoneError from error
         raise
 
 
 def _only(items: list[Any]) -> Any:
     if not items:
-        raise Gone
+        raise GoneError
     return items[0]
 
 
 def _optional(method: Any, key: str, **parameters: Any) -> Any:
     try:
         return _call(method, **parameters).get(key)
-    except Gone:
+    except GoneError:
         return None
 
 
@@ -373,7 +373,7 @@ def _key(session: boto3.Session, key_id: str, _: Any) -> dict[str, Any]:
     kms = session.client("kms")
     key = _call(kms.describe_key, KeyId=key_id)["KeyMetadata"]
     if key["KeyState"] == "PendingDeletion":
-        raise Gone
+        raise GoneError
     policy = kms.get_key_policy(KeyId=key_id, PolicyName="default")["Policy"]
     tags = kms.list_resource_tags(KeyId=key_id)["Tags"]
     return {

@@ -214,8 +214,8 @@ def test_deleting_a_queue_ends_its_jobs(world: BatchWorld) -> None:
     world.wait(job_id, "RUNNING")
     with pytest.raises(world.batch.exceptions.ClientException, match="disabled"):
         world.batch.delete_job_queue(jobQueue=queue)
+    world.batch.update_compute_environment(computeEnvironment=world.environment, state="DISABLED")
     with pytest.raises(world.batch.exceptions.ClientException, match="JobQueue relationship"):
-        world.batch.update_compute_environment(computeEnvironment=world.environment, state="DISABLED")
         world.batch.delete_compute_environment(computeEnvironment=world.environment)
     world.batch.update_job_queue(jobQueue=queue, state="DISABLED")
     world.batch.delete_job_queue(jobQueue=queue)

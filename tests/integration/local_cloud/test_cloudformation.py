@@ -58,7 +58,7 @@ class Stacks:
         return stack
 
 
-@pytest.fixture()
+@pytest.fixture
 def stacks(session: boto3.Session) -> Stacks:
     return Stacks(session)
 

@@ -42,7 +42,7 @@ def test_a_capacity_block_is_described_and_cannot_be_cancelled(
     assert ec2.describe_capacity_reservations(Filters=by_type)["CapacityReservations"] == []
     with pytest.raises(ClientError, match="cannot cancel the Capacity Block"):
         ec2.cancel_capacity_reservation(CapacityReservationId=block["id"])
-    with pytest.raises(ClientError, match="InvalidCapacityReservationId.NotFound"):
+    with pytest.raises(ClientError, match=r"InvalidCapacityReservationId\.NotFound"):
         ec2.describe_capacity_reservations(CapacityReservationIds=["cr-00000000000000000"])
 
 

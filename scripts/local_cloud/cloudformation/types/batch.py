@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceError,
     ResourceType,
@@ -56,12 +56,12 @@ class ComputeEnvironment(ResourceType):
             "Context",
             *self._about_updates,
         }:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         resources = request.get("ComputeResources", {})
         was = old.get("ComputeResources", {})
         replaced = {name for name in {*resources, *was} if resources.get(name) != was.get(name)} - _SCALING
         if replaced and str(request.get("ReplaceComputeEnvironment", True)).lower() == "true":
-            raise NeedsReplacement
+            raise ReplacementNeededError
         batch = request.client("batch")
         names = ("State", "ServiceRole", "ComputeResources", "UnmanagedvCpus", "Context", "UpdatePolicy")
         given = {name: request[name] for name in names if name in changed and request.has(name)}
@@ -100,7 +100,7 @@ class JobQueue(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed & {"JobQueueName", "JobQueueType"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         batch = request.client("batch")
         properties = without(request.properties, "JobQueueName", "JobQueueType", "Tags")
         batch.update_job_queue(jobQueue=physical_id, **api_parameters(batch, "UpdateJobQueue", properties))

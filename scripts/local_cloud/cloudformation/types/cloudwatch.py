@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceError,
     ResourceType,
@@ -27,7 +27,7 @@ class Dashboard(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if "DashboardName" in changed:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         self._put(request, physical_id)
         cloudwatch = request.client("cloudwatch")
         arn = f"arn:{request.partition}:cloudwatch::{request.account}:dashboard/{physical_id}"
@@ -65,7 +65,7 @@ class Alarm(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if "AlarmName" in changed:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         self._put(request, physical_id)
 
     def delete(self, request: Request, physical_id: str) -> None:

@@ -17,8 +17,7 @@ from scripts.local_cloud.cloudformation.resource_type import ResourceError, as_b
 
 def api_parameters(client: Any, operation: str, properties: Mapping[str, Any]) -> dict[str, Any]:
     shape = client.meta.service_model.operation_model(operation).input_shape
-    converted = _structure(properties, shape, operation)
-    return converted
+    return _structure(properties, shape, operation)
 
 
 def json_text(document: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     split_words,
@@ -30,7 +30,7 @@ class ElasticIp(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         retag(request, self._allocation_id(request, physical_id))
 
     def delete(self, request: Request, physical_id: str) -> None:
@@ -55,7 +55,7 @@ class NatGateway(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         retag(request, physical_id)
 
     def delete(self, request: Request, physical_id: str) -> None:

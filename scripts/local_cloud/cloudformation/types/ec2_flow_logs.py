@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceError,
     ResourceType,
@@ -38,7 +38,7 @@ class FlowLog(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         retag(request, physical_id)
 
     def delete(self, request: Request, physical_id: str) -> None:

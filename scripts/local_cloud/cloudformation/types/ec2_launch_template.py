@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     split_words,
@@ -35,7 +35,7 @@ class LaunchTemplate(ResourceType):
         self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]
     ) -> Created | None:
         if changed - {"LaunchTemplateData", "VersionDescription", "TagSpecifications", "Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         retag(request, physical_id)
         if not changed & {"LaunchTemplateData", "VersionDescription"}:
             return None

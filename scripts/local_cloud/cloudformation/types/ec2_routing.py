@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceError,
     ResourceType,
@@ -30,7 +30,7 @@ class RouteTable(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         retag(request, physical_id)
 
     def delete(self, request: Request, physical_id: str) -> None:
@@ -52,7 +52,7 @@ class Route(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed & {"RouteTableId", *_DESTINATIONS}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         request.client("ec2").replace_route(**request.properties)
 
     def delete(self, request: Request, physical_id: str) -> None:

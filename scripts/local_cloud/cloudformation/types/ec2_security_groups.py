@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     split_words,
@@ -58,7 +58,7 @@ class SecurityGroup(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"SecurityGroupIngress", "SecurityGroupEgress", "Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         ec2 = request.client("ec2")
         if "SecurityGroupIngress" in changed and old.get("SecurityGroupIngress"):
             rules = [permission(rule) for rule in old["SecurityGroupIngress"]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     as_bool,
@@ -45,7 +45,7 @@ class Vpc(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"EnableDnsSupport", "EnableDnsHostnames", "Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         self._set_dns(request, physical_id, changed)
         retag(request, physical_id)
 
@@ -90,7 +90,7 @@ class Subnet(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"MapPublicIpOnLaunch", "Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         self._set_public(request, physical_id)
         retag(request, physical_id)
 
@@ -133,7 +133,7 @@ class VpcEndpoint(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         retag(request, physical_id)
 
     def delete(self, request: Request, physical_id: str) -> None:
@@ -157,7 +157,7 @@ class PlacementGroup(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         groups = request.client("ec2").describe_placement_groups(GroupNames=[physical_id])["PlacementGroups"]
         retag(request, groups[0]["GroupId"])
 

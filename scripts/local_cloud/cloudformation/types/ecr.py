@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     as_bool,
@@ -39,7 +39,7 @@ class Repository(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed & {"RepositoryName", "EncryptionConfiguration"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         ecr = request.client("ecr")
         if "ImageTagMutability" in changed:
             mutability = request.get("ImageTagMutability", "MUTABLE")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceError,
     ResourceType,
@@ -45,7 +46,7 @@ class Role(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed & {"RoleName", "Path"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         iam = request.client("iam")
         document = json_text(request["AssumeRolePolicyDocument"])
         iam.update_assume_role_policy(RoleName=physical_id, PolicyDocument=document)
@@ -100,10 +101,8 @@ def _retag(iam: Any, role: str, request: Request) -> None:
 
 
 def _ignoring_missing(iam: Any, call: Any, **parameters: str) -> None:
-    try:
+    with contextlib.suppress(iam.exceptions.NoSuchEntityException):
         call(**parameters)
-    except iam.exceptions.NoSuchEntityException:
-        pass
 
 
 class InstanceProfile(ResourceType):
@@ -122,7 +121,7 @@ class InstanceProfile(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"Roles", "Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         if "Roles" not in changed:
             return
         iam = request.client("iam")
@@ -153,7 +152,7 @@ class Policy(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if "PolicyName" in changed:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         iam = request.client("iam")
         for role in set(old.get("Roles") or ()) - set(request.get("Roles") or ()):
             iam.delete_role_policy(RoleName=role, PolicyName=physical_id)
@@ -191,7 +190,7 @@ class ManagedPolicy(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed & {"ManagedPolicyName", "Path", "Description"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         iam = request.client("iam")
         if "PolicyDocument" in changed:
             self._replace_document(iam, physical_id, json_text(request["PolicyDocument"]))

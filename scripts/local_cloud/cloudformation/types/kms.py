@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     as_bool,
@@ -38,7 +38,7 @@ class Key(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed & {"KeySpec", "KeyUsage"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         kms = request.client("kms")
         if "KeyPolicy" in changed and request.has("KeyPolicy"):
             kms.put_key_policy(
@@ -72,7 +72,7 @@ class Alias(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if "AliasName" in changed:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         request.client("kms").update_alias(AliasName=physical_id, TargetKeyId=request["TargetKeyId"])
 
     def delete(self, request: Request, physical_id: str) -> None:

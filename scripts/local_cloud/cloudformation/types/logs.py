@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     split_words,
@@ -30,7 +30,7 @@ class LogGroup(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed - {"RetentionInDays", "Tags"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         self._retain(request, physical_id)
         logs = request.client("logs")
         arn = request.arn("logs", f"log-group:{physical_id}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     as_bool,
@@ -46,7 +46,7 @@ class Bucket(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if "BucketName" in changed:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         self._configure(request, physical_id, changed)
 
     def delete(self, request: Request, physical_id: str) -> None:
@@ -131,7 +131,7 @@ class BucketPolicy(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if "Bucket" in changed:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         request.client("s3").put_bucket_policy(
             Bucket=physical_id, Policy=json_text(request["PolicyDocument"])
         )

@@ -9,9 +9,21 @@ from scripts.local_cloud.cloudformation.resource_type import ResourceError, as_b
 
 _SAME = {"Id": "ID", "Status": "Status"}
 _RULE_KEYS = frozenset(
-    "Id Status Prefix TagFilters ObjectSizeGreaterThan ObjectSizeLessThan ExpirationInDays ExpiredObjectDeleteMarker "
-    "AbortIncompleteMultipartUpload NoncurrentVersionExpiration NoncurrentVersionExpirationInDays Transitions "
-    "NoncurrentVersionTransitions".split()
+    [
+        "Id",
+        "Status",
+        "Prefix",
+        "TagFilters",
+        "ObjectSizeGreaterThan",
+        "ObjectSizeLessThan",
+        "ExpirationInDays",
+        "ExpiredObjectDeleteMarker",
+        "AbortIncompleteMultipartUpload",
+        "NoncurrentVersionExpiration",
+        "NoncurrentVersionExpirationInDays",
+        "Transitions",
+        "NoncurrentVersionTransitions",
+    ]
 )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     split_words,
@@ -31,7 +31,7 @@ class Topic(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if changed & {"TopicName", "Subscription"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         sns = request.client("sns")
         for name in ("DisplayName", "KmsMasterKeyId"):
             if name in changed:
@@ -75,7 +75,7 @@ class TopicPolicy(ResourceType):
 
     def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
         if "Topics" in changed:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         self._put(request)
 
     def delete(self, request: Request, physical_id: str) -> None:

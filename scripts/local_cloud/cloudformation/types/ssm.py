@@ -7,7 +7,7 @@ from typing import Any
 
 from scripts.local_cloud.cloudformation.resource_type import (
     Created,
-    NeedsReplacement,
+    ReplacementNeededError,
     Request,
     ResourceType,
     split_words,
@@ -30,7 +30,7 @@ class Parameter(ResourceType):
         self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]
     ) -> Created:
         if changed & {"Name", "Type"}:
-            raise NeedsReplacement
+            raise ReplacementNeededError
         ssm = request.client("ssm")
         parameters = api_parameters(ssm, "PutParameter", without(request.properties, "Name", "Tags"))
         ssm.put_parameter(Name=physical_id, Overwrite=True, **parameters)
