@@ -388,6 +388,58 @@ def test_what_the_command_leaves_running_ends_with_it(make_world: MakeWorld) -> 
     assert code == 0
 
 
+# --- nodes that fail alone: Batch would let the others run on
+
+
+def failures(world: World, attempt: int = 1) -> dict[str, str]:
+    place = world.run_path("failures", f"attempt-{attempt}")
+    return {path.name: path.read_text() for path in place.iterdir()} if place.exists() else {}
+
+
+def test_a_node_that_fails_says_so_in_the_bucket(make_world: MakeWorld) -> None:
+    world = make_world(TWO_NODES)
+    assert world.run("exit 3\n", rank=1, variables={"AWS_BATCH_JOB_ATTEMPT": "2"})[0] == 3
+    assert failures(world, attempt=2) == {"node-1": "exit code 3\n"}
+
+
+def test_a_node_that_is_not_what_was_planned_says_so_too(make_world: MakeWorld) -> None:
+    world = make_world(TWO_NODES)
+    world.run("", rank=1, variables={"NEURONKIT_DEVICE_ROOT": str(world.devices(3, 8))})
+    assert failures(world) == {"node-1": "exit code 78\n"}
+
+
+def test_neither_the_main_node_nor_a_success_nor_a_stop_is_reported(make_world: MakeWorld) -> None:
+    world = make_world(TWO_NODES)
+    world.hold_timers(GRACE, 90)
+    world.pipe(world.seen / "never")
+    world.run("exit 3\n", rank=0)
+    world.run("true\n", rank=1)
+    node = world.start(MEET + 'meet running; read -r _ <"$SEEN/never" & wait $!\n', rank=1)
+    meet(world, "running")
+    node.send_signal(signal.SIGTERM)
+    assert finish(node)[0] == 143
+    assert failures(world) == {}
+
+
+def test_the_main_node_stops_when_another_node_has_failed(make_world: MakeWorld) -> None:
+    world = make_world(TWO_NODES)
+    world.hold_timers(GRACE, 90)
+    world.pipe(world.seen / "never")
+    main = world.start(
+        CHECKPOINT + MEET + 'meet running; metric 1; read -r _ <"$SEEN/never" & wait $!\n',
+        variables={"AWS_BATCH_JOB_ATTEMPT": "2"},
+    )
+    meet(world, "running")
+    for attempt in ("1", "2"):
+        world.tick(SYNC)  # a failure of an earlier attempt is over
+        world.run("exit 3\n", rank=1, variables={"AWS_BATCH_JOB_ATTEMPT": attempt})
+    world.tick(SYNC)
+    code, log = finish(main)
+    assert code == 69, log
+    assert "node 1 failed, see its log" in log
+    assert "metrics.jsonl" in stored(world)
+
+
 # --- a bucket that cannot be reached
 
 

@@ -13,6 +13,7 @@
 #   whole. Every node's files are copied; the checkpoint counts as complete once node 0's checkpoint.json is in the bucket,
 #   which is copied last.
 # Exit codes: the command's own (128 + n for signal n), or
+#   69  another node of the job failed (only the main node says so)
 #   74  results, or the checkpoint to resume from, could not be copied
 #   78  the node or the run is not what the job was planned for
 set -euo pipefail
@@ -31,6 +32,7 @@ command=(train.py --prompt 'it'"'"'s $5')
 work=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 state=$work/state
 command_pid=""
+failed_node=""
 signals=0
 export NEURONKIT_RENDEZVOUS_PORT=41002
 export NEURONKIT_PROCESSES=$((planned_nodes * processes_per_node))
@@ -39,6 +41,7 @@ export NEURONKIT_DATA_URI=s3://corpora/books
 
 main() {
   trap 'exit 143' TERM # as process 1 of a container, bash would ignore it
+  trap report_failure EXIT
   check_run
   find_place
   say "node $NEURONKIT_NODE_RANK of $NEURONKIT_NODES, main node at $NEURONKIT_MAIN_ADDRESS"
@@ -83,6 +86,7 @@ check_run() {
 find_place() {
   need AWS_BATCH_JOB_NODE_INDEX AWS_BATCH_JOB_NUM_NODES AWS_BATCH_JOB_MAIN_NODE_INDEX
   export NEURONKIT_NODE_RANK=$AWS_BATCH_JOB_NODE_INDEX NEURONKIT_NODES=$AWS_BATCH_JOB_NUM_NODES
+  export NEURONKIT_ATTEMPT=${AWS_BATCH_JOB_ATTEMPT:-1}
   if ((NEURONKIT_NODES != planned_nodes)); then
     refuse "AWS Batch runs $NEURONKIT_NODES nodes, the job was planned for $planned_nodes: launch it again"
   fi
@@ -227,8 +231,8 @@ fetch_checkpoint() {
 # --- The command ---------------------------------------------------------------------------------------------------
 
 start_command() {
-  trap 'stop TERM' TERM
-  trap 'stop INT' INT
+  trap 'stop TERM SIGTERM' TERM
+  trap 'stop INT SIGINT' INT
   say "starting: ${command[*]}"
   # With job control the command leads a process group of its own: signals reach all of it, and only it.
   set -m
@@ -240,10 +244,9 @@ start_command() {
   fi
 }
 
-# shellcheck disable=SC2329 # called by trap
-stop() {
+stop() { # SIGNAL WHY
   signals=$((signals + 1))
-  say "SIG$1: stopping the command, then copying what there is"
+  say "$2: stopping the command, then copying what there is"
   if [[ -n $command_pid ]]; then
     kill -s "$1" -- "-$command_pid" 2>/dev/null || true
   fi
@@ -291,7 +294,37 @@ copy_while_running() {
     elif ! wait "$copy"; then
       say "warning: copying results failed; trying again in $sync_seconds s"
     fi
+    look_for_failed_nodes
   done
+}
+
+# AWS Batch judges a job by its main node alone, and does nothing to it when another node dies: a node that fails says so
+# in the bucket, and the main node looks there.
+# shellcheck disable=SC2329 # called by trap
+report_failure() {
+  local status=$?
+  if ((status != 0 && signals == 0 && ${NEURONKIT_NODE_RANK:-0} > 0)); then
+    printf 'exit code %d\n' "$status" >"$state/failure"
+    try 3 aws s3 cp --only-show-errors "$state/failure" "$(failures_uri)/node-$NEURONKIT_NODE_RANK" ||
+      say "warning: the main node could not be told that this node failed"
+  fi
+}
+
+look_for_failed_nodes() {
+  if ((NEURONKIT_NODE_RANK > 0 || planned_nodes == 1 || signals > 0)); then
+    return
+  fi
+  local uri keys
+  uri=$(failures_uri)
+  keys=$(aws s3api list-objects-v2 --bucket "$NEURONKIT_BUCKET" --prefix "${uri#s3://*/}/" --output text --query 'Contents[].Key') || return 0
+  if [[ $keys == */node-* ]]; then
+    failed_node=${keys##*/node-}
+    stop TERM "node $failed_node failed, see its log"
+  fi
+}
+
+failures_uri() {
+  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/failures/attempt-$NEURONKIT_ATTEMPT"
 }
 
 finish() {
@@ -308,6 +341,9 @@ finish() {
     give_up "the training succeeded, but its results could not be copied: failing, so that nobody takes them for saved"
   else
     say "warning: the last results could not be copied"
+  fi
+  if [[ -n $failed_node ]]; then
+    exit 69
   fi
   exit "$status"
 }
