@@ -44,10 +44,12 @@ _IN_USE_STATES = {
 
 
 def steps(inventory: Inventory, names: StackNames) -> tuple[Step, ...]:
-    """What the kit can do about everything of ours. What is in use, or of a kind that it cannot delete, has no step."""
+    """What the kit can do about everything of ours. What is in use or protected, or of a kind that the kit cannot
+    delete, has no step.
+    """
     found = [
         *(Step(Stage.JOBS, Action.STOP_JOB, JOB, job.id, job.name) for job in inventory.jobs),
-        *(_stack_step(stack, names) for stack in inventory.stacks),
+        *(_stack_step(stack, names) for stack in inventory.stacks if not stack.is_protected),
         *(step for item in inventory.loose if (step := _loose_step(item))),
     ]
     return tuple(sorted(found, key=lambda step: (step.stage, step.kind, step.name, step.id)))

@@ -13,12 +13,13 @@ from scripts.console import Console
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.pass_obj
-def command(console: Console, file: Path, yes: bool) -> None:
+def command(console: Console, file: Path, yes: bool) -> int | None:
     """Stop the jobs, delete the stacks, the bucket with its data and whatever else is FILE's, and look for leftovers.
 
     Give the same command again after an interruption: it continues.
     """
     from scripts.aws.session import open_cloud
+    from scripts.complaint import complain
     from scripts.teardown.run import complaint, destroy
     from scripts.teardown.target import target_of
     from stacks.domain.environment import read, read_source
@@ -31,5 +32,4 @@ def command(console: Console, file: Path, yes: bool) -> None:
     console.result(
         found.as_dict(), "\n".join(filter(None, (found.text(), nothing_left if found.is_clean else "")))
     )
-    if not found.is_clean:
-        raise complaint(target, found)
+    return None if found.is_clean else complain(console, complaint(target, found))

@@ -71,6 +71,7 @@ def _text(launched: Launched) -> str:
 def _follow(console: Console, launcher: Launcher, launched: Launched, file: Path) -> int | None:
     from dataclasses import replace
 
+    from scripts.complaint import complain
     from scripts.following import Follower, failure
 
     print_line = console.progress if console.json else click.echo
@@ -87,10 +88,5 @@ def _follow(console: Console, launcher: Launcher, launched: Launched, file: Path
     final = replace(launched, state=job.state)
     console.result(final.as_dict(), _text(final))
     if job.state == "FAILED":
-        error = failure(launcher.cloud, job)
-        if not console.json:
-            raise error
-        # The document on stdout is the run's; a second one would not be JSON any more.
-        console.progress(f"neuronkit: {error.message}")
-        return error.exit_code
+        return complain(console, failure(launcher.cloud, job))
     return None

@@ -12,9 +12,10 @@ from scripts.console import Console
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.pass_obj
-def command(console: Console, file: Path) -> None:
+def command(console: Console, file: Path) -> int | None:
     """List what there is of FILE's environment, by tag and by membership; and what only looks like it. Reads only."""
     from scripts.aws.session import open_cloud
+    from scripts.complaint import complain
     from scripts.teardown.run import complaint, find_leftovers
     from scripts.teardown.target import target_of
     from stacks.domain.environment import read, read_source
@@ -27,5 +28,4 @@ def command(console: Console, file: Path) -> None:
     console.result(
         found.as_dict(), "\n".join(filter(None, (found.text(), nothing_left if found.is_clean else "")))
     )
-    if not found.is_clean:
-        raise complaint(target, found)
+    return None if found.is_clean else complain(console, complaint(target, found))

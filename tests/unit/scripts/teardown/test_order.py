@@ -122,6 +122,10 @@ def test_whatever_the_order_can_delete_the_executor_knows_how_to() -> None:
     assert set(order._STAGE_OF_KIND) == special | set(ec2.DELETIONS)
 
 
+def test_a_protected_stack_is_left_to_the_person_who_protected_it() -> None:
+    assert order.steps(Inventory(stacks=(StackItem(NETWORK, "id", "CREATE_COMPLETE", True),)), NAMES) == ()
+
+
 def test_an_empty_inventory_needs_no_steps() -> None:
     assert order.steps(Inventory(), NAMES) == ()
 
