@@ -48,11 +48,17 @@ def identify(environ: dict[str, Any]) -> Call | None:
     return Call(_SERVICE_NAMES.get(service, service), scope.group("region"), scope.group("key"), environ)
 
 
-def read_body(environ: dict[str, Any]) -> None:
-    """Takes the whole body off the socket, so that no lock is held while a slow client sends it."""
-    length = environ.get("CONTENT_LENGTH")
-    if length:
-        environ["wsgi.input"] = io.BytesIO(environ["wsgi.input"].read(int(length)))
+def read_body(environ: dict[str, Any]) -> bool:
+    """Takes the whole body off the socket, so that no lock is held while a slow client sends it.
+
+    False if the client went away in the middle: half an object must not be stored.
+    """
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    if not length:
+        return True
+    body = environ["wsgi.input"].read(length)
+    environ["wsgi.input"] = io.BytesIO(body)
+    return len(body) == length
 
 
 def _peek(environ: dict[str, Any]) -> bytes:

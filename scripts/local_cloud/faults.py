@@ -100,12 +100,14 @@ class Faults:
     def _take(self, strikes: Any) -> Fault | None:
         with self._lock:
             for fault in self._faults:
-                if strikes(fault):
-                    if fault.times is not None:
-                        fault.times -= 1
-                        if fault.times <= 0 and not fault.hang:
-                            self._faults.remove(fault)
-                    return fault
+                if not strikes(fault) or fault.times == 0:
+                    continue
+                if fault.times is not None:
+                    fault.times -= 1
+                    # A used-up fault on which calls still hang has to stay in the list: that is how it is cleared.
+                    if fault.times == 0 and not fault.hang:
+                        self._faults.remove(fault)
+                return fault
         return None
 
 

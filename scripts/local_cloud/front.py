@@ -55,8 +55,9 @@ class Front:
             )
 
     def _api(self, environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        read_body(environ)
         call = identify(environ)
+        if not read_body(environ):
+            return _failure(call, "IncompleteBody", "the client went away", 400)(environ, start_response)
         fault = _fault(call)
         if fault is not None:
             fault.wait()

@@ -87,6 +87,7 @@ def _serve(server: BaseWSGIServer, state_dir: Path) -> None:
         server.serve_forever()
     finally:
         end_all_jobs()
+        shutil.rmtree(state_dir / "jobs", ignore_errors=True)
         state_file.unlink(missing_ok=True)
         # Threads that hang on a planted fault must not keep the process.
         os._exit(0)

@@ -38,6 +38,12 @@ class BatchBackend(BaseBackend, TaggableResourcesMixin):
         self._places: dict[str, tuple[str, int]] = {}
         self.lock = threading.RLock()
 
+    def reset(self) -> None:
+        """moto's own reset: what runs must not go on without anybody who knows of it."""
+        for run in list(self.runs.values()):
+            run.kill()
+        super().reset()
+
     def arn(self, resource: str) -> str:
         return f"arn:{self.partition}:batch:{self.region_name}:{self.account_id}:{resource}"
 

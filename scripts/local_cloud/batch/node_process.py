@@ -59,7 +59,8 @@ class NodeProcess:
         if process is None:
             return
         if process.stdin is not None and not process.stdin.closed:
-            process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.close()
         self.ended.wait(5)
 
     def remove_directory(self) -> None:

@@ -139,3 +139,16 @@ def test_only_localhost_is_answered(cloud: process.LocalCloud) -> None:
 def test_a_fault_that_makes_no_sense_is_refused(admin: Callable[..., Any], fault: dict[str, Any]) -> None:
     with pytest.raises(OSError, match="400"):
         admin("POST", "faults", fault)
+
+
+def test_half_an_upload_is_not_stored(cloud: process.LocalCloud, session: boto3.Session) -> None:
+    s3 = session.client("s3")
+    s3.create_bucket(Bucket="half-of-it", CreateBucketConfiguration={"LocationConstraint": "us-west-2"})
+    url = s3.generate_presigned_url("put_object", Params={"Bucket": "half-of-it", "Key": "a"})
+    with socket.create_connection(("127.0.0.1", int(cloud.endpoint_url.rsplit(":", 1)[1]))) as connection:
+        path = url.removeprefix(cloud.endpoint_url)
+        head = f"PUT {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"
+        connection.sendall(head.encode() + b"x" * 10)
+        connection.shutdown(socket.SHUT_WR)
+        assert b" 400 " in connection.recv(100)
+    assert s3.list_objects_v2(Bucket="half-of-it")["KeyCount"] == 0

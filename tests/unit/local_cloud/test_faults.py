@@ -53,3 +53,11 @@ def test_a_hang_ends_when_it_is_cleared() -> None:
 def test_nonsense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="a fault"):
         Faults().plant(wrong)
+
+
+def test_a_hang_strikes_as_often_as_it_says_and_can_still_be_cleared() -> None:
+    faults = Faults()
+    fault = faults.plant({"service": "ec2", "hang": True})
+    assert faults.take_call("ec2", "Any") is fault
+    assert faults.take_call("ec2", "Any") is None
+    assert faults.clear(fault.id) == 1
