@@ -229,6 +229,7 @@ def _lifecycle_rule(rule: dict[str, Any]) -> dict[str, Any]:
         "Prefix": condition.get("Prefix", rule.get("Prefix")),
         "TagFilters": condition.get("Tags") or ([condition["Tag"]] if "Tag" in condition else []),
         "ExpirationInDays": rule.get("Expiration", {}).get("Days"),
+        "ExpiredObjectDeleteMarker": rule.get("Expiration", {}).get("ExpiredObjectDeleteMarker"),
         "Transitions": [
             {"TransitionInDays": item["Days"], "StorageClass": item["StorageClass"]}
             for item in rule.get("Transitions", ())
