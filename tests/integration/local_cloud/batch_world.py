@@ -22,10 +22,12 @@ class BatchWorld:
     batch: Any = field(init=False)
     environment: str = field(init=False)
     queue: str = field(init=False)
+    logs: Any = field(init=False)
 
     def __post_init__(self) -> None:
         self.batch = self.session.client("batch")
         self.environment = self.make_environment("kit-env")
+        self.logs = self.session.client("logs")
         self.queue = self.make_queue("kit-queue", self.environment)
 
     def make_environment(self, name: str, **resources: Any) -> str:
@@ -111,7 +113,7 @@ class BatchWorld:
 
     def log(self, job: dict[str, Any], group: str = "/aws/batch/job") -> list[str]:
         """The lines of a container job or of one node, without the local cloud's own first line."""
-        events = self.session.client("logs").get_log_events(
+        events = self.logs.get_log_events(
             logGroupName=group, logStreamName=job["container"]["logStreamName"], startFromHead=True
         )["events"]
         lines = [event["message"] for event in events]

@@ -69,12 +69,7 @@ def admin(cloud: process.LocalCloud) -> Iterator[Callable[..., Any]]:
     call("POST", "settings", {"settle_seconds": 5, "time_scale": 1})
 
 
-@pytest.fixture
-def world(session: boto3.Session) -> BatchWorld:
-    return BatchWorld(session)
-
-
 @pytest.fixture(scope="module")
-def shared_world(cloud: process.LocalCloud) -> BatchWorld:
-    """For tests that change nothing that another test sees."""
+def world(cloud: process.LocalCloud) -> BatchWorld:
+    """One for a module: a test that changes what others use makes an environment or a queue of its own."""
     return BatchWorld(session_for(cloud, str(next(_accounts))))

@@ -20,12 +20,12 @@ def node_properties(
 
 
 @pytest.mark.parametrize("ranges", [["0:3"], ["0:"], [":3"], ["0", "1:3"], ["0:1", "2:"], ["2:3", "0:1"]])
-def test_ranges_that_cover_every_node_once_are_taken(shared_world: BatchWorld, ranges: list[str]) -> None:
-    properties = node_properties(shared_world, ranges)
-    answer = shared_world.batch.register_job_definition(
+def test_ranges_that_cover_every_node_once_are_taken(world: BatchWorld, ranges: list[str]) -> None:
+    properties = node_properties(world, ranges)
+    answer = world.batch.register_job_definition(
         jobDefinitionName="d", type="multinode", nodeProperties=properties
     )
-    found = shared_world.batch.describe_job_definitions(jobDefinitions=[answer["jobDefinitionArn"]])[
+    found = world.batch.describe_job_definitions(jobDefinitions=[answer["jobDefinitionArn"]])[
         "jobDefinitions"
     ]
     assert found[0]["nodeProperties"] == properties
@@ -46,10 +46,10 @@ def test_ranges_that_cover_every_node_once_are_taken(shared_world: BatchWorld, r
         (["0", "1", "2", "3", "3:", "0:"], "between 1 and 5"),
     ],
 )
-def test_ranges_that_do_not_are_refused(shared_world: BatchWorld, ranges: list[str], message: str) -> None:
-    with pytest.raises(shared_world.batch.exceptions.ClientException, match=message):
-        shared_world.batch.register_job_definition(
-            jobDefinitionName="d", type="multinode", nodeProperties=node_properties(shared_world, ranges)
+def test_ranges_that_do_not_are_refused(world: BatchWorld, ranges: list[str], message: str) -> None:
+    with pytest.raises(world.batch.exceptions.ClientException, match=message):
+        world.batch.register_job_definition(
+            jobDefinitionName="d", type="multinode", nodeProperties=node_properties(world, ranges)
         )
 
 
@@ -60,10 +60,10 @@ def test_ranges_that_do_not_are_refused(shared_world: BatchWorld, ranges: list[s
         ({"numNodes": 0}, "numNodes"),
     ],
 )
-def test_node_counts_are_checked(shared_world: BatchWorld, change: dict[str, int], message: str) -> None:
-    properties = node_properties(shared_world, ["0:3"]) | change
-    with pytest.raises(shared_world.batch.exceptions.ClientException, match=message):
-        shared_world.batch.register_job_definition(
+def test_node_counts_are_checked(world: BatchWorld, change: dict[str, int], message: str) -> None:
+    properties = node_properties(world, ["0:3"]) | change
+    with pytest.raises(world.batch.exceptions.ClientException, match=message):
+        world.batch.register_job_definition(
             jobDefinitionName="d", type="multinode", nodeProperties=properties
         )
 
@@ -77,9 +77,9 @@ def test_node_counts_are_checked(shared_world: BatchWorld, change: dict[str, int
         ({"linuxParameters": {"devices": [{"hostPath": "neuron0"}]}}, "must be absolute"),
     ],
 )
-def test_containers_are_checked(shared_world: BatchWorld, change: dict[str, Any], message: str) -> None:
-    with pytest.raises(shared_world.batch.exceptions.ClientException, match=message):
-        shared_world.register("d", shared_world.container("true") | change)
+def test_containers_are_checked(world: BatchWorld, change: dict[str, Any], message: str) -> None:
+    with pytest.raises(world.batch.exceptions.ClientException, match=message):
+        world.register("d", world.container("true") | change)
 
 
 @pytest.mark.parametrize(
@@ -126,9 +126,9 @@ def test_submission_is_refused_for_what_does_not_exist_or_does_not_fit(world: Ba
         world.submit(definition, nodeOverrides={"nodePropertyOverrides": [{"targetNodes": "0:0"}]})
     with pytest.raises(refused, match="containerOverrides"):
         world.submit(definition, containerOverrides={"command": ["true"]})
-    world.batch.update_job_queue(jobQueue=world.queue, state="DISABLED")
+    closed = world.make_queue("closed", world.environment, state="DISABLED")
     with pytest.raises(refused, match="not in ENABLED state"):
-        world.submit(definition)
+        world.submit(definition, closed)
 
 
 def test_the_number_of_nodes_can_be_overridden_only_for_open_ranges(world: BatchWorld) -> None:
@@ -143,14 +143,15 @@ def test_the_number_of_nodes_can_be_overridden_only_for_open_ranges(world: Batch
 
 
 def test_jobs_are_listed_by_state_and_by_name(world: BatchWorld) -> None:
+    queue = world.make_queue("listed", world.environment)
     definition = world.register("d", world.container("true"))
     for name in ("train-a", "train-b", "other"):
-        world.run(definition, jobName=name)
-    listed = world.batch.list_jobs(jobQueue=world.queue, jobStatus="SUCCEEDED")["jobSummaryList"]
+        world.run(definition, queue=queue, jobName=name)
+    listed = world.batch.list_jobs(jobQueue=queue, jobStatus="SUCCEEDED")["jobSummaryList"]
     assert {item["jobName"] for item in listed} == {"train-a", "train-b", "other"}
-    assert world.batch.list_jobs(jobQueue=world.queue)["jobSummaryList"] == []
+    assert world.batch.list_jobs(jobQueue=queue)["jobSummaryList"] == []
     by_name = [{"name": "JOB_NAME", "values": ["train-*"]}]
-    listed = world.batch.list_jobs(jobQueue=world.queue, filters=by_name)["jobSummaryList"]
+    listed = world.batch.list_jobs(jobQueue=queue, filters=by_name)["jobSummaryList"]
     assert {item["jobName"] for item in listed} == {"train-a", "train-b"}
 
 

@@ -209,14 +209,15 @@ def test_a_job_waits_for_the_instances_of_another(world: BatchWorld) -> None:
 
 
 def test_deleting_a_queue_ends_its_jobs(world: BatchWorld) -> None:
-    queue = world.make_queue("doomed", world.environment)
+    environment = world.make_environment("doomed-env")
+    queue = world.make_queue("doomed", environment)
     job_id = world.submit(world.register("naps", world.container("sleep", "100")), queue)
     world.wait(job_id, "RUNNING")
     with pytest.raises(world.batch.exceptions.ClientException, match="disabled"):
         world.batch.delete_job_queue(jobQueue=queue)
-    world.batch.update_compute_environment(computeEnvironment=world.environment, state="DISABLED")
+    world.batch.update_compute_environment(computeEnvironment=environment, state="DISABLED")
     with pytest.raises(world.batch.exceptions.ClientException, match="JobQueue relationship"):
-        world.batch.delete_compute_environment(computeEnvironment=world.environment)
+        world.batch.delete_compute_environment(computeEnvironment=environment)
     world.batch.update_job_queue(jobQueue=queue, state="DISABLED")
     world.batch.delete_job_queue(jobQueue=queue)
     assert world.wait(job_id)["status"] == "FAILED"

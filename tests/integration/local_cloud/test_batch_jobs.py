@@ -126,9 +126,8 @@ def test_output_reaches_the_log_while_the_job_runs(world: BatchWorld) -> None:
     assert ended["container"]["exitCode"] == 143
 
 
-def test_a_node_finds_its_address_in_the_task_metadata_and_uses_aws_of_its_account(
-    world: BatchWorld, account: str
-) -> None:
+def test_a_node_finds_its_address_in_the_task_metadata_and_uses_aws_of_its_account(world: BatchWorld) -> None:
+    account = world.session.client("sts").get_caller_identity()["Account"]
     script = (
         "import json, os, urllib.request, boto3;"
         "task = json.load(urllib.request.urlopen(os.environ['ECS_CONTAINER_METADATA_URI_V4'] + '/task'));"
