@@ -24,7 +24,7 @@ from scripts.local_cloud.batch.retries import another_attempt
 # Long enough for a client that polls to see the state, short enough not to be noticed.
 _STATE_SECONDS = 0.1
 _PLACE_POLL_SECONDS = 0.1
-# "AWS Batch sends SIGTERM, and SIGKILL after 30 seconds" (AWS Batch user guide, job timeouts).
+# Batch's containers have no stopTimeout, so the ECS agent's default counts (ECS_CONTAINER_STOP_TIMEOUT).
 _GRACE_SECONDS = 30.0
 _TIMED_OUT = "Job attempt duration exceeded timeout"
 

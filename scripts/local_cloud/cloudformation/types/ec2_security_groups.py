@@ -112,7 +112,7 @@ class SecurityGroupEgress(_Rule):
         return super().create(request)
 
     def _drop_default_rule(self, request: Request) -> None:
-        """CloudFormation takes away the allow-all rule that EC2 gave the group (its page on this resource says so)."""
+        """A group's first rule of this kind takes away the allow-all rule that EC2 gave it (seen in aws-cdk#987)."""
         ec2 = request.client("ec2")
         rules = ec2.describe_security_group_rules(
             Filters=[{"Name": "group-id", "Values": [request["GroupId"]]}]
