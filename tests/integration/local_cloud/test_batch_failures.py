@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -224,15 +224,22 @@ def test_deleting_a_queue_ends_its_jobs(world: BatchWorld) -> None:
     assert processes_with(job_id) == []
 
 
+@pytest.fixture
+def own_cloud(tmp_path: Path) -> Iterator[process.LocalCloud]:
+    yield process.start(tmp_path)
+    process.stop(tmp_path)
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-def test_no_process_survives_the_local_cloud(tmp_path: Path, account: str, how: signal.Signals) -> None:
-    cloud = process.start(tmp_path)
-    world = BatchWorld(session_for(cloud, account))
+def test_no_process_survives_the_local_cloud(
+    own_cloud: process.LocalCloud, account: str, how: signal.Signals
+) -> None:
+    world = BatchWorld(session_for(own_cloud, account))
     command = "trap '' TERM; setsid sleep 300 & while :; do sleep 0.2; done"
     job_id = world.submit(world.register_nodes("endless", 2, world.container("sh", "-c", command)))
     wait_for(lambda: world.job(f"{job_id}#1")["status"] == "RUNNING")
     wait_for(lambda: len(processes_with(job_id)) >= 4)
-    os.kill(cloud.pid, how)
+    os.kill(own_cloud.pid, how)
     wait_for(lambda: processes_with(job_id) == [])
-    wait_for(lambda: process.find(tmp_path) is None)
-    assert process.stop(tmp_path) is False
+    wait_for(lambda: process.find(own_cloud.state_dir) is None)
+    assert process.stop(own_cloud.state_dir) is False

@@ -23,8 +23,11 @@ pytestmark = [pytest.mark.local_cloud, pytest.mark.xdist_group("local_cloud")]
 def test_start_is_idempotent_find_finds_and_stop_stops(tmp_path: Path) -> None:
     assert process.find(tmp_path) is None
     first = process.start(tmp_path)
-    assert process.start(tmp_path) == first == process.find(tmp_path)
-    assert process.stop(tmp_path)
+    try:
+        assert process.start(tmp_path) == first == process.find(tmp_path)
+    finally:
+        stopped = process.stop(tmp_path)
+    assert stopped
     assert process.find(tmp_path) is None
     assert not process.stop(tmp_path)
 
