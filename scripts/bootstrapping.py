@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 
 from scripts.aws import ssm
@@ -43,8 +46,7 @@ def bootstrap(console: Console, cloud: Cloud, settings: CdkSettings) -> int:
         if line.strip():
             console.progress(f"  cdk: {line}")
 
-    environment = cloud.child_environment(os.environ)
-    if run_cdk(_arguments(cloud, settings, name), environment=environment, on_line=on_line) != 0:
+    if _run(_arguments(cloud, settings, name), cloud, on_line) != 0:
         raise WorldError(
             "`cdk bootstrap` failed:\n" + "\n".join(lines[-_OUTPUT_LINES_KEPT:]),
             "it needs the permissions of an administrator (IAM roles, S3, ECR, SSM, CloudFormation)",
@@ -55,6 +57,13 @@ def bootstrap(console: Console, cloud: Cloud, settings: CdkSettings) -> int:
             f"`cdk bootstrap` said nothing wrong, but /cdk-bootstrap/{settings.qualifier}/version is not there"
         )
     return version
+
+
+def _run(arguments: list[str], cloud: Cloud, on_line: Callable[[str], None]) -> int:
+    """In an empty directory: beside a cdk.json the CLI would make that app first, which needs none of it."""
+    with TemporaryDirectory() as empty:
+        environment = cloud.child_environment(os.environ)
+        return run_cdk(arguments, environment=environment, on_line=on_line, directory=Path(empty))
 
 
 def _arguments(cloud: Cloud, settings: CdkSettings, stack_name: str) -> list[str]:

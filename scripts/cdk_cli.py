@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from scripts.node import CHECKOUT, node_binary, node_environment
 from stacks.domain.errors import WorldError
@@ -22,14 +23,17 @@ def run_cdk(
     *,
     environment: Mapping[str, str] | None = None,
     on_line: Callable[[str], None] | None = None,
+    directory: Path | None = None,
 ) -> int:
-    """The CLI's exit code. `environment` is set over this process's own.
+    """The CLI's exit code. `environment` is set over this process's own; a cdk.json in `directory` (here, if None)
+    is the CLI's configuration.
 
     `on_line` gets every line of its output, both streams in one; without it the CLI talks to the terminal itself.
     On Ctrl-C the CLI is interrupted as well, and waited for, before KeyboardInterrupt goes on.
     """
     with subprocess.Popen(
         [*cdk_command(), *arguments],
+        cwd=directory,
         env=cdk_process_environment({**os.environ, **(environment or {})}),
         stdin=subprocess.DEVNULL if on_line else None,
         stdout=subprocess.PIPE if on_line else None,

@@ -103,3 +103,11 @@ def test_an_environment_that_was_never_deployed(new_pilot: PilotFactory, tmp_pat
     assert pilot.json("destroy", "--yes")["deleted"] == []
     assert pilot.json("leftovers")["leftovers"] == []
     assert "bootstrap" in pilot.run("deploy", "--yes", code=3).stderr
+
+
+def test_bootstrap_works_beside_a_cdk_json(new_pilot: PilotFactory) -> None:
+    """As in the clone itself, whose cdk.json wants to be told an environment file."""
+    pilot = new_pilot(bootstrapped=False)
+    (pilot.directory / "cdk.json").write_text('{"app": "exit 1"}')
+    pilot.run("bootstrap")
+    assert "CDKToolkit" in pilot.stack_states()
