@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from scripts.console import Console
-from stacks.domain.errors import KitError
+from scripts.console import Console, ReaderGoneError
+from stacks.domain.errors import InputError, KitError
 
 # In the order in which a pilot needs them; the help lists them so.
 VERBS = {
@@ -65,22 +65,34 @@ class LazyVerbs(click.Group):
 @click.pass_context
 def neuronkit(ctx: click.Context, as_json: bool, local: bool, profile: str | None) -> None:
     """One environment file in; a training pilot on AWS Trainium out; and back to nothing."""
+    if profile == "":
+        raise click.UsageError("--profile needs the NAME of a profile", ctx)
     ctx.obj = Console(json=as_json, local=local, profile=profile)
 
 
 def main() -> None:
     try:
         code = run(sys.argv[1:])
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (`| head`) has seen enough; Python must not try to flush again when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ReaderGoneError:
         code = 0
+    except KitError:  # not even the error could be written
+        code = 3
     except Exception:  # noqa: BLE001
         traceback.print_exc()
         print("neuronkit: this is a bug of ours, please report it with the lines above", file=sys.stderr)
         code = 1
+    _end_output()
     sys.exit(code)
+
+
+def _end_output() -> None:
+    """What cannot be flushed now must not be tried again when Python exits: that would change the exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def run(arguments: list[str]) -> int:
@@ -96,26 +108,43 @@ def run(arguments: list[str]) -> int:
         console.progress("neuronkit: interrupted; the same command continues from here")
         return 130
     except click.ClickException as error:
-        error.show()
-        return 2
+        return _misused(error, console)
     return result if isinstance(result, int) else 0
+
+
+def _misused(error: click.ClickException, console: Console) -> int:
+    """Wrong words on the command line; click's own way of saying so knows no --json."""
+    if console.json:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        console.error(InputError(error.format_message(), context.get_usage() if context else ""))
+    else:
+        error.show()
+    return 2
 
 
 def _global_options_first(arguments: list[str]) -> tuple[list[str], list[str]]:
     """Lets people write the global options after the verb as well; `cdk` gets its arguments untouched."""
-    verb = next((a for a in arguments if not a.startswith("-")), None)
-    if verb == "cdk":
+    if _verb(arguments) == "cdk":
         return [], arguments
     options: list[str] = []
     rest: list[str] = []
-    remaining = iter(arguments)
-    for argument in remaining:
-        if argument in ("--json", "--local"):
+    remaining = list(reversed(arguments))
+    while remaining:
+        argument = remaining.pop()
+        if argument == "--":
+            rest += [argument, *reversed(remaining)]
+            break
+        if argument in ("--json", "--local") or argument.startswith("--profile="):
             options.append(argument)
         elif argument == "--profile":
-            options += [argument, *([value] if (value := next(remaining, None)) is not None else [])]
-        elif argument.startswith("--profile="):
-            options.append(argument)
+            has_value = bool(remaining) and not remaining[-1].startswith("-")
+            options.append(f"--profile={remaining.pop() if has_value else ''}")
         else:
             rest.append(argument)
     return options, rest
+
+
+def _verb(arguments: list[str]) -> str | None:
+    """The first word that is neither an option nor the profile's name."""
+    pairs = zip(["", *arguments], arguments, strict=False)
+    return next((word for before, word in pairs if not word.startswith("-") and before != "--profile"), None)

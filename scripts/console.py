@@ -6,10 +6,14 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
-from stacks.domain.errors import KitError
+from stacks.domain.errors import KitError, WorldError
 from stacks.domain.findings import Finding, FindingsError
+
+
+class ReaderGoneError(Exception):
+    """Whoever read our output (`| head`) has seen enough. No OSError: click would end the process with 1 on one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +25,10 @@ class Console:
     profile: str | None = None
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
-        print(json.dumps(data, indent=2) if self.json else text, flush=True)
+        _write(sys.stdout, json.dumps(data, indent=2) if self.json else text)
 
     def progress(self, text: str) -> None:
-        print(text, file=sys.stderr, flush=True)
+        _write(sys.stderr, text)
 
     def findings(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
@@ -34,10 +38,29 @@ class Console:
         """For people on stderr; with --json the same as a document on stdout."""
         findings = error.findings if isinstance(error, FindingsError) else ()
         if self.json:
-            body = {"error": error.message, "hint": error.hint, "findings": [f.as_dict() for f in findings]}
-            print(json.dumps(body, indent=2), flush=True)
+            self.result(
+                {"error": error.message, "hint": error.hint, "findings": [f.as_dict() for f in findings]}, ""
+            )
             return
         self.findings(findings)
         self.progress(f"neuronkit: {error.message}")
         if error.hint:
             self.progress(f"  {error.hint}")
+
+
+def _write(stream: TextIO | None, text: str) -> None:
+    """`stream` is None when the process was started with it closed: then nobody wants to read."""
+    if stream is None:
+        return
+    try:
+        print(_encodable(text, stream), file=stream, flush=True)
+    except BrokenPipeError:
+        raise ReaderGoneError from None
+    except OSError as error:
+        raise WorldError(f"the output cannot be written: {error.strerror}", "is the disk full?") from error
+
+
+def _encodable(text: str, stream: TextIO) -> str:
+    """What the terminal's encoding cannot say becomes an escape, never a traceback."""
+    encoding = stream.encoding or "utf-8"
+    return text.encode(encoding, errors="backslashreplace").decode(encoding)

@@ -13,5 +13,5 @@ render, jobs  Plan            -> files and requests   runtime files, job package
 rendered_files Plan           -> the files that `render` writes
 plan_report   Plan + Cost     -> document, text       what `plan` prints
 
-findings, errors, names and shipped_jobs are the words that all stages share.
+findings, errors, names, secret_words and shipped_jobs are the words that all stages share.
 """

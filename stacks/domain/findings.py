@@ -8,6 +8,9 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from stacks.domain.errors import InputError
+from stacks.domain.secret_words import without_secrets
+
+GIVEN_CHARACTERS_MAX = 120
 
 
 class Severity(StrEnum):
@@ -33,15 +36,15 @@ class Finding:
     source: str
 
     def text(self) -> str:
-        """`FILE:LINE:COLUMN PATH: given; message; allowed; fix [ID]` on one line."""
+        """`FILE:LINE:COLUMN PATH: given; message; allowed; fix [ID]` on one line, whatever the file holds."""
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
         subject = f"{place} {self.path}".rstrip()
-        given = f"{self.given} given" if self.given else ""
+        given = f"{_shortened(self.given)} given" if self.given else ""
         parts = [part for part in (given, self.message, self.allowed, self.fix) if part]
-        return f"{subject}: {'; '.join(parts)} [{self.id}]"
+        return printable(without_secrets(f"{subject}: {'; '.join(parts)} [{self.id}]"))
 
     def as_dict(self) -> dict[str, object]:
-        return asdict(self)
+        return {k: without_secrets(v) if isinstance(v, str) else v for k, v in asdict(self).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,21 @@ def closest(given: str, allowed: Iterable[str]) -> str | None:
 
 
 def one_of(words: Iterable[str]) -> str:
-    """ "a, b or c": for the `allowed` part of a finding."""
+    """ "a, b or c": for the `allowed` part of a finding; "" of nothing."""
     items = list(words)
-    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} or {items[-1]}"
+    return f"{', '.join(items[:-1])} or {items[-1]}" if len(items) > 1 else "".join(items)
+
+
+def printable(text: str) -> str:
+    """Line ends, terminal controls and what no encoding can print become escapes: one finding, one line."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _shortened(text: str) -> str:
+    return (
+        text
+        if len(text) <= GIVEN_CHARACTERS_MAX
+        else f"{text[:GIVEN_CHARACTERS_MAX]}… ({len(text):,} characters)"
+    )

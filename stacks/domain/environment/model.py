@@ -11,6 +11,20 @@ from pydantic import BaseModel, ConfigDict, Field
 
 ENVIRONMENT_NAME_PATTERN = r"^[a-z][a-z0-9-]{1,28}[a-z0-9]$"
 PART_NAME_PATTERN = r"^[a-z][a-z0-9-]{0,28}[a-z0-9]$"
+ACCOUNT_PATTERN = r"[0-9]{12}"
+IMAGE_TAG_PATTERN = r":[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}"
+IMAGE_DIGEST_PATTERN = r"@sha256:[0-9a-f]{64}"
+IMAGE_PATTERN = (
+    r"^[a-z0-9.-]+(:[0-9]+)?/[a-z0-9._/-]+"
+    rf"({IMAGE_TAG_PATTERN}|{IMAGE_DIGEST_PATTERN}|{IMAGE_TAG_PATTERN}{IMAGE_DIGEST_PATTERN})$"
+)
+# No wildcard may stand in one: both end in the policies of the job's roles.
+SECRET_ARN_PATTERN = (
+    r"^arn:aws[a-z-]*:"
+    rf"(secretsmanager:[a-z0-9-]+:{ACCOUNT_PATTERN}:secret:[A-Za-z0-9/_+=.@-]+(:[^:\s*?$]*:[^:\s*?$]*:[^:\s*?$]*)?"
+    rf"|ssm:[a-z0-9-]+:{ACCOUNT_PATTERN}:parameter/[A-Za-z0-9_./-]+)$"
+)
+DATA_PATTERN = r"^s3://[a-z0-9](\.?[a-z0-9-]){1,61}[a-z0-9](/[^\s*?$]*)?$"
 VARIABLE_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 PartName = Annotated[str, Field(pattern=PART_NAME_PATTERN)]
@@ -46,7 +60,7 @@ class Network(Model):
     zone_id: Annotated[
         str,
         Field(
-            pattern=r"^[a-z]{3,5}\d-az\d$",
+            pattern=r"^[a-z]{3,5}[0-9]-az[0-9]$",
             description="an availability zone id such as use2-az3 (the same for every account; zone letters are not)",
         ),
     ]
@@ -88,9 +102,11 @@ class Cluster(Model):
         Literal["auto", "off"], Field(description="auto: every EFA interface the type has; off: plain TCP")
     ] = "auto"
     logical_core_size: Annotated[
-        Literal[1, 2] | None,
+        int | None,
         Field(
-            description="physical NeuronCores joined into one logical core (LNC): 1, 2, or null for the chip's default"
+            ge=1,
+            le=2,
+            description="physical NeuronCores joined into one logical core (LNC): 1, 2, or null for the chip's default",
         ),
     ] = None
     root_volume_gib: Annotated[
@@ -103,7 +119,10 @@ class Software(Model):
 
     sdk: Annotated[
         str,
-        Field(pattern=r"^(auto|\d+\.\d+\.\d+)$", description="auto, or a Neuron SDK version such as 2.32.0"),
+        Field(
+            pattern=r"^(auto|[0-9]+\.[0-9]+\.[0-9]+)$",
+            description="auto, or a Neuron SDK version such as 2.32.0",
+        ),
     ] = "auto"
     ami: Annotated[
         str,
@@ -113,7 +132,7 @@ class Software(Model):
         ),
     ] = "auto"
     images: Annotated[
-        dict[Framework, Annotated[str, Field(pattern=r"^[a-z0-9.-]+(:\d+)?/\S+[:@]\S+$")]],
+        dict[Framework, Annotated[str, Field(pattern=IMAGE_PATTERN)]],
         Field(
             description="an image with a tag or digest (registry/repository:tag or …@sha256:…), by framework: jax, torch-neuronx"
         ),
@@ -163,7 +182,8 @@ class Job(Model):
     data: Annotated[
         str | None,
         Field(
-            pattern=r"^s3://[a-z0-9.-]{3,63}(/\S*)?$", description="s3://bucket/prefix of the data, or null"
+            pattern=DATA_PATTERN,
+            description="s3://bucket/prefix of the data (no spaces, *, ? or $), or null",
         ),
     ] = None
     environment: Annotated[
@@ -172,14 +192,9 @@ class Job(Model):
     secrets: Annotated[
         dict[
             VariableName,
-            Annotated[
-                str,
-                Field(
-                    pattern=r"^arn:aws[a-z-]*:(secretsmanager:[a-z0-9-]+:\d{12}:secret:\S+|ssm:[a-z0-9-]+:\d{12}:parameter/\S+)$"
-                ),
-            ],
+            Annotated[str, Field(pattern=SECRET_ARN_PATTERN)],
         ],
-        Field(description="the ARN of a Secrets Manager secret or of an SSM parameter, by variable"),
+        Field(description="the full ARN of a Secrets Manager secret or of an SSM parameter, by variable"),
     ] = {}
     attempts: Annotated[
         int,
@@ -200,14 +215,14 @@ class Environment(Model):
         str,
         Field(
             pattern=ENVIRONMENT_NAME_PATTERN,
-            description="3 to 30 of a-z, 0-9 and -, a letter first; tags every resource",
+            description="3 to 30 of a-z, 0-9 and -, a letter first, no - last; tags every resource",
         ),
     ]
     region: Annotated[str, Field(description="an AWS region such as us-east-2")]
     account: Annotated[
         str | None,
         Field(
-            pattern=r"^\d{12}$",
+            pattern=f"^{ACCOUNT_PATTERN}$",
             description="the 12-digit account id in quotes, or null until the first deploy",
         ),
     ] = None
@@ -218,7 +233,8 @@ class Environment(Model):
         int, Field(ge=1, le=365, description="days until you mean to destroy it: 1 to 365")
     ]
     budget_usd: Annotated[
-        float, Field(gt=0, strict=False, description="US dollars for the whole lifetime, above 0")
+        float,
+        Field(gt=0, allow_inf_nan=False, description="US dollars for the whole lifetime, above 0"),
     ]
     tags: Annotated[
         dict[str, str],

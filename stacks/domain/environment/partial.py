@@ -33,6 +33,7 @@ def well_shaped_part(source: Source) -> Environment | None:
     """None when too little is left: no region, or no network."""
     data: Any = deepcopy(source.data)
     for _ in range(ROUNDS_MAX):
+        _take_out_dependents(data, source.data)
         emptied = [section for section in _STAND_IN_ENTRIES if not data.get(section)]
         filled = {**data, **{section: _STAND_IN_ENTRIES[section] for section in emptied}}
         try:
@@ -40,7 +41,6 @@ def well_shaped_part(source: Source) -> Environment | None:
         except ValidationError as error:
             for details in sorted(error.errors(), key=lambda d: d["type"] == "missing"):
                 _take_out(data, tuple(part for part in details["loc"] if part != "[key]"), details["type"])
-            _take_out_dependents(data)
     return None
 
 
@@ -54,7 +54,7 @@ def _take_out(data: Any, path: Path, kind: str) -> None:
             data[path[0]] = _STAND_INS[str(path[0])]
         return
     value = _delete(data, path)
-    if kind == "extra_forbidden":
+    if kind == "extra_forbidden" and _is_there(data, path[:-1]):
         _put_under_nearest_key(data, path, value)
 
 
@@ -89,12 +89,15 @@ def _delete(data: Any, path: Path) -> Any:
     return parent.pop(path[-1], None) if isinstance(parent, dict) else None
 
 
-def _take_out_dependents(data: Any) -> None:
+def _take_out_dependents(data: Any, original: Any) -> None:
+    """Clusters and jobs that name what was taken out, or a section in which nothing is left; not what was never there."""
     for section, key, on in (("clusters", "capacity", "capacity"), ("jobs", "cluster", "clusters")):
-        entries, known = data.get(section), data.get(on)
-        if not isinstance(entries, dict) or not isinstance(known, dict):
-            continue
-        for name in [
-            n for n, entry in entries.items() if isinstance(entry, dict) and entry.get(key) not in known
-        ]:
-            del entries[name]
+        entries, left = _mapping(data.get(section)), _mapping(data.get(on))
+        gone = _mapping(original.get(on)).keys() - left.keys()
+        for name, entry in list(entries.items()):
+            if not left or str(_mapping(entry).get(key)) in gone:
+                del entries[name]
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import Any
@@ -9,14 +10,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from stacks.domain.environment.model import Environment
-from stacks.domain.environment.shape import place_of
+from stacks.domain.environment.shape import is_required, place_of
 from stacks.domain.environment.source import Path, Source, format_path, parse, read_text
 from stacks.domain.findings import Finding, FindingsError, Severity, closest, one_of
+from stacks.domain.secret_words import words_with_secrets
 
 SHAPE_SOURCE = "`neuronkit schema`"
-PART_NAME_WORDS = "a name of a-z, 0-9 and -, a letter first"
+PART_NAME_WORDS = "a name of 2 to 30 of a-z, 0-9 and -, a letter first, no - last"
 VARIABLE_NAME_WORDS = "a variable's name of letters, digits and _, no digit first"
 
+# An amount with or without a unit: 512 GB, $50, 2.5 hours; no date, no clock time, no range.
+_AMOUNT = re.compile(r"[\s$€]*([0-9]+(?:\.[0-9]+)?)\s*[A-Za-z%]*\s*")
 # Codes of pydantic's error types; what is not listed is a value outside its limits.
 _IDS = {
     "extra_forbidden": "NK101",
@@ -47,12 +51,22 @@ def read_source(path: FilePath) -> Source:
 
 
 def read(source: Source) -> Environment:
-    """Raises FindingsError with all findings about the shape."""
+    """Raises FindingsError with all findings about the text and the shape."""
+    findings = list(source.findings)
+    unread = {finding.path for finding in findings}
     try:
-        return Environment.model_validate(source.data)
+        environment = Environment.model_validate(source.data)
     except ValidationError as error:
-        findings = [_finding(source, details) for details in error.errors()]
-        raise FindingsError(sorted(findings, key=lambda f: (f.line or 0, f.column or 0))) from None
+        shape = [_finding(source, details) for details in error.errors() if not _is_echo(details)]
+        findings += [finding for finding in shape if finding.path not in unread]
+    if findings:
+        raise FindingsError(sorted(findings, key=lambda f: (f.line or 0, f.column or 0)))
+    return environment
+
+
+def _is_echo(details: Any) -> bool:
+    """A list whose items are wrong is called too short as well."""
+    return bool(details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"])
 
 
 def _finding(source: Source, details: Any) -> Finding:
@@ -97,14 +111,20 @@ def _unknown_key(source: Source, path: Path) -> Finding:
         given=f"unknown key {path[-1]!r}",
         allowed=f"allowed: {one_of(siblings)}" if siblings else "",
         message="",
-        fix=f"did you mean {near!r}?" if near else "remove it",
+        fix=_fix_of_unknown_key(str(path[-1]), near),
         source=SHAPE_SOURCE,
     )
 
 
+def _fix_of_unknown_key(key: str, near: str | None) -> str:
+    if key == "<<":
+        return "YAML 1.2 merges no mappings: write the keys out"
+    return f"did you mean {near!r}?" if near else "remove it"
+
+
 def _missing_key(source: Source, path: Path) -> Finding:
     position = source.key_position(path[:-1])
-    field = place_of(path).field
+    allowed = _allowed(path, {"type": "missing"}, is_key=False)
     return Finding(
         id="NK102",
         severity=Severity.ERROR,
@@ -113,7 +133,7 @@ def _missing_key(source: Source, path: Path) -> Finding:
         column=position.column if position else None,
         path=format_path(path),
         given="",
-        allowed=f"allowed: {field.description}" if field and field.description else "",
+        allowed=f"allowed: {allowed}",
         message="missing",
         fix=f"add `{path[-1]}:`",
         source=SHAPE_SOURCE,
@@ -121,14 +141,23 @@ def _missing_key(source: Source, path: Path) -> Finding:
 
 
 def _given(source: Source, path: Path, value: Any) -> str:
-    if "secrets" in path:
-        return "a plain value"
-    if path in source.raw:
-        raw = source.raw[path]
-        return repr(raw) if isinstance(value, str) else (raw or "nothing")
     if isinstance(value, dict):
         return "a mapping"
-    return "a list" if isinstance(value, list | tuple) else repr(value)
+    if isinstance(value, list | tuple):
+        return "a list"
+    raw = source.raw.get(path, "")
+    if value is None:
+        return raw or "nothing"
+    if _may_hold_secrets(path, value):
+        return "a plain value"
+    return repr(raw) if isinstance(value, str) else raw
+
+
+def _may_hold_secrets(path: Path, value: Any) -> bool:
+    """Values of variables are not shown: what is wrong with one is said in other words."""
+    if path[:1] != ("jobs",) or len(path) < 3:
+        return False
+    return path[2] in ("environment", "secrets") or bool(words_with_secrets(tuple(str(value).split())))
 
 
 def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
@@ -136,6 +165,8 @@ def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
         return str(details["ctx"]["expected"]).replace("'", "")
     if is_key:
         return VARIABLE_NAME_WORDS if path[-2] in ("environment", "secrets") else PART_NAME_WORDS
+    if isinstance(path[-1], int):
+        return "text"
     place = place_of(path)
     if place.model is not None:
         return f"a mapping with the keys {one_of(place.model.model_fields)}"
@@ -143,12 +174,14 @@ def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
         return place.field.description
     if details["type"] == "string_type":
         return "text"
-    return "a mapping of names to entries" if details["type"] == "dict_type" else PART_NAME_WORDS
+    return "a mapping of names to entries"
 
 
 def _fix(path: Path, details: Any) -> str:
     value = details.get("input")
-    if "secrets" in path:
+    if value is None:
+        return "write a value" if is_required(path) else "write a value, or leave the key out"
+    if path[:1] == ("jobs",) and path[2:3] == ("secrets",) and isinstance(value, str):
         return (
             "store the value in Secrets Manager and give its ARN here: a plain secret never belongs in a file"
         )
@@ -157,9 +190,22 @@ def _fix(path: Path, details: Any) -> str:
     if details["type"] in ("int_type", "int_parsing", "float_type", "float_parsing") and isinstance(
         value, str
     ):
-        digits = "".join(c for c in value if c.isdigit())
-        return f"write {digits} without quotes or units" if digits else "write a number in digits"
-    if details["type"] == "literal_error" and isinstance(value, str):
-        near = closest(value, details["ctx"]["expected"].replace("'", "").replace(" or ", ", ").split(", "))
-        return f"did you mean {near!r}?" if near else ""
-    return ""
+        number = _AMOUNT.fullmatch(value)
+        is_whole = number and (details["type"].startswith("float") or "." not in number[1])
+        return (
+            f"write {number[1]} without quotes or units"
+            if number and is_whole
+            else "write a number in digits"
+        )
+    if details["type"] in ("int_type", "int_from_float") and isinstance(value, float):
+        return "write a whole number"
+    return _fix_of_choice(value, details["ctx"]["expected"]) if details["type"] == "literal_error" else ""
+
+
+def _fix_of_choice(value: Any, expected: str) -> str:
+    """YAML 1.2 knows yes, no, on and off as words; true and false were perhaps meant as one of them."""
+    choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
+    words = {True: ("yes", "on"), False: ("no", "off")}[value] if isinstance(value, bool) else ()
+    meant = [word for word in words if word in choices]
+    near = meant[0] if meant else (closest(value, choices) if isinstance(value, str) else None)
+    return f"did you mean {near!r}?" if near else ""

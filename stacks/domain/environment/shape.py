@@ -39,6 +39,13 @@ def place_of(path: Path) -> Place:
     return Place(field, annotation if _is_model(annotation) else None)
 
 
+def is_required(path: Path) -> bool:
+    """Whether its key has to stand in the file; an entry that the user named may always be left out."""
+    model = place_of(path[:-1]).model
+    field = model.model_fields.get(str(path[-1])) if model else None
+    return field is not None and field.is_required()
+
+
 def _is_model(annotation: Any) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 

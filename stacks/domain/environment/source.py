@@ -13,6 +13,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.docinfo import DocInfo
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -25,6 +26,9 @@ Path = tuple[str | int, ...]
 NODES_MAX = 50_000
 DEPTH_MAX = 40
 BYTES_MAX = 1_000_000
+INTEGER_DIGITS_MAX = 4300
+"""More than Python converts."""
+COLLECTION_TAGS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 FORMAT_SOURCE = "https://yaml.org/spec/1.2.2/"
 
 
@@ -38,13 +42,17 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """`values` and `keys` give the place of a value and of its key; `raw` the scalar as it was typed."""
+    """`values` and `keys` give the place of a value and of its key; `raw` the scalar as it was typed.
+
+    `findings` are about parts that could not be read: what is left of the file is looked at nevertheless.
+    """
 
     file: str
     data: dict[str, Any]
     values: dict[Path, Position] = field(repr=False)
     keys: dict[Path, Position] = field(repr=False)
     raw: dict[Path, str] = field(repr=False)
+    findings: tuple[Finding, ...] = ()
 
     def position(self, path: Path) -> Position | None:
         """Of the value; of the nearest parent where the value itself is absent."""
@@ -70,15 +78,14 @@ def format_path(path: Path) -> str:
 
 
 def parse(text: str, file: str) -> Source:
-    """Raises FindingsError when the text is no mapping that can be read whole."""
+    """Raises FindingsError when the text is no mapping at all."""
     root = _compose(text, file)
     reader = _TreeReader(file)
     data = reader.read(root, ())
-    if reader.findings:
-        raise FindingsError(reader.findings)
     if not isinstance(data, dict):
         raise FindingsError(
             [
+                *reader.findings,
                 _finding(
                     file,
                     root,
@@ -87,16 +94,17 @@ def parse(text: str, file: str) -> Source:
                     _kind(root),
                     "a mapping of keys to values",
                     "start from `neuronkit init`",
-                )
+                ),
             ]
         )
-    return Source(file, data, reader.values, reader.keys, reader.raw)
+    return Source(file, data, reader.values, reader.keys, reader.raw, tuple(reader.findings))
 
 
 def read_text(path: FilePath, file: str) -> str:
     """The file as text; every reason why that cannot be is a finding."""
     try:
-        content = path.read_bytes()
+        with path.open("rb") as stream:
+            content = stream.read(BYTES_MAX + 1)
     except FileNotFoundError:
         raise _unreadable(
             file, "NK001", "no such file", "check the path, or write one with `neuronkit init`"
@@ -107,7 +115,7 @@ def read_text(path: FilePath, file: str) -> str:
         raise _unreadable(file, "NK003", f"cannot be read: {error.strerror}", "make it readable") from None
     if len(content) > BYTES_MAX:
         fix = "an environment file is a page or two: is this the right file?"
-        raise _unreadable(file, "NK004", f"{len(content):,} bytes; at most {BYTES_MAX:,} are read", fix)
+        raise _unreadable(file, "NK004", f"too long: at most {BYTES_MAX:,} bytes are read", fix)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -133,6 +141,7 @@ def _compose(text: str, file: str) -> Node:
         raise _unreadable(file, "NK007", "nested too deeply", "start from `neuronkit init`") from None
     except YAMLError as error:
         raise _unreadable(file, "NK007", f"not YAML: {error}", "start from `neuronkit init`") from None
+    _require_yaml_1_2(yaml, file)
     if not documents:
         raise _unreadable(file, "NK006", "empty: only comments", "write a starter with `neuronkit init`")
     if len(documents) > 1:
@@ -144,10 +153,19 @@ def _compose(text: str, file: str) -> Node:
 
 
 def _compose_all(yaml: YAML, text: str) -> Iterator[Node]:
+    yaml.doc_infos.append(DocInfo(requested_version=None))  # a %YAML directive is noted there
     yaml.get_constructor_parser(text)
     composer = yaml.composer
     while composer.check_node():
         yield composer.get_node()
+
+
+def _require_yaml_1_2(yaml: YAML, file: str) -> None:
+    """Under 1.1 the same words mean other values: `yes` is true, 010 is 8."""
+    version = yaml.doc_infos[-1].doc_version
+    if version is not None and (version.major, version.minor) != (1, 2):
+        message = f"the directive %YAML {version.major}.{version.minor}; environment files are YAML 1.2"
+        raise _unreadable(file, "NK007", message, "remove the directive, and look at its effect")
 
 
 class _TreeReader:
@@ -175,7 +193,9 @@ class _TreeReader:
                 f"more than {NODES_MAX:,} values (aliases count each time)",
                 "remove aliases",
             )
-        self.values[path] = _position(node)
+        self.values[path] = self._place(node, path)
+        if not isinstance(node, ScalarNode) and str(node.tag) not in COLLECTION_TAGS:
+            self._refuse_tag(node, path)
         if isinstance(node, MappingNode):
             return self._read_mapping(node, path)
         if isinstance(node, SequenceNode):
@@ -200,6 +220,8 @@ class _TreeReader:
                 )
                 continue
             key = key_node.value
+            if not self._is_usable(key, key_node, path):
+                continue
             child = (*path, key)
             if key in result:
                 first = self.keys[child].line
@@ -214,16 +236,36 @@ class _TreeReader:
 
     def _read_scalar(self, node: ScalarNode, path: Path) -> Any:
         self.raw[path] = node.value
-        tag = str(node.tag)
-        if tag == "tag:yaml.org,2002:timestamp":
+        if not self._is_usable(node.value, node, path):
+            return None
+        if str(node.tag) == "tag:yaml.org,2002:timestamp":
             return node.value
         try:
             return self._constructor.construct_object(node)
-        except (MarkedYAMLError, ValueError):
-            self.findings.append(
-                _finding(self.file, node, path, "NK010", f"tag {tag}", "plain YAML values", "remove the tag")
-            )
+        except (MarkedYAMLError, ValueError, LookupError):  # `!!int ""` and `!!bool maybe` are LookupErrors
+            self._refuse_tag(node, path)
             return None
+
+    def _place(self, node: Node, path: Path) -> Position:
+        """Of an empty value, its key: the node itself begins where the next line's text does."""
+        is_empty = isinstance(node, ScalarNode) and node.start_mark.index == node.end_mark.index
+        return self.keys.get(path, _position(node)) if is_empty else _position(node)
+
+    def _refuse_tag(self, node: Node, path: Path) -> None:
+        if len(node.value) > INTEGER_DIGITS_MAX and str(node.tag).endswith(":int"):
+            given, fix = f"a number of {len(node.value):,} digits", "write a number that can be meant"
+        else:
+            given, fix = f"tag {node.tag}", "remove the tag"
+        self.findings.append(_finding(self.file, node, path, "NK010", given, "plain YAML values", fix))
+
+    def _is_usable(self, text: str, node: Node, path: Path) -> bool:
+        """NUL and lone surrogates can be written with escapes; no argument, variable, tag or file can hold them."""
+        bad = next((c for c in text if c == "\0" or "\ud800" <= c <= "\udfff"), None)
+        if bad is not None:
+            given = f"the character U+{ord(bad):04X}"
+            finding = _finding(self.file, node, path, "NK013", given, "text", "remove the escape")
+            self.findings.append(finding)
+        return bad is None
 
 
 def _position(node: Node) -> Position:
@@ -259,8 +301,15 @@ def _unreadable(file: str, id_: str, message: str, fix: str) -> FindingsError:
     )
 
 
+def _ran_to_the_end(error: MarkedYAMLError) -> bool:
+    """Something was never closed: what has to be changed is where it began."""
+    problem = error.problem or ""
+    return "end of stream" in problem or "stream end" in problem or "could not find expected ':'" in problem
+
+
 def _syntax_finding(error: MarkedYAMLError, text: str, file: str) -> Finding:
-    mark = error.problem_mark or error.context_mark
+    mark = error.context_mark if _ran_to_the_end(error) else None
+    mark = mark or error.problem_mark or error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
     lines = text.splitlines()
     current = lines[line] if line < len(lines) else ""

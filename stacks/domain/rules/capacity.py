@@ -91,6 +91,18 @@ def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
                 "more than a capacity block can hold",
                 "use several clusters, each with its block",
             )
+    for name, capacity in facts.environment.capacity.items():
+        sizes = [c.nodes for c in facts.environment.clusters.values() if c.capacity == name]
+        total = sum(sizes)
+        if capacity.kind == "capacity-block" and total > BLOCK_INSTANCES_MAX >= max(sizes):
+            yield Problem(
+                ("capacity", name),
+                f"{total} nodes in {len(sizes)} clusters",
+                f"1 to {BLOCK_INSTANCES_MAX} nodes from one block",
+                "more than a capacity block can hold",
+                "give each cluster its block",
+                at_key=True,
+            )
 
 
 def blocks_together_are_not_too_large(facts: Facts) -> Iterator[Problem]:

@@ -8,6 +8,7 @@ from stacks.domain.catalog import region_of_zone_id
 from stacks.domain.findings import Severity, closest, one_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
+OTHER_PARTITIONS = ("us-gov-", "cn-", "us-iso", "eu-iso", "eusc-")
 OFFERINGS_SOURCE = "EC2 DescribeInstanceTypeOfferings, captured about 2026-10-01 (moto 5.2.5)"
 TYPES_SOURCE = "EC2 DescribeInstanceTypes, captured about 2026-10-01 (moto 5.2.5)"
 ZONES_SOURCE = "EC2 DescribeAvailabilityZones, as recorded in the catalog"
@@ -17,9 +18,14 @@ def region_exists(facts: Facts) -> Iterator[Problem]:
     region = facts.environment.region
     if region not in facts.catalog.regions:
         near = closest(region, facts.catalog.regions)
-        yield Problem(
-            ("region",), repr(region), "an AWS region", fix=f"did you mean {near!r}?" if near else ""
-        )
+        if region.startswith(OTHER_PARTITIONS):
+            message, fix = (
+                "GovCloud, China and isolated regions are not in the bundled data",
+                "choose another region",
+            )
+        else:
+            message, fix = "", f"did you mean {near!r}?" if near else ""
+        yield Problem(("region",), repr(region), "a region of AWS's commercial partition", message, fix)
 
 
 def zone_is_of_region(facts: Facts) -> Iterator[Problem]:

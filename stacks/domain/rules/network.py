@@ -5,11 +5,16 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from stacks.domain.findings import Severity
+from stacks.domain.findings import Severity, one_of
 from stacks.domain.network_interfaces import ip_addresses_per_node
 from stacks.domain.rules.rule import Facts, Problem, Rule
 from stacks.domain.sizing import interfaces_of, node_subnet_cidr
 
+USABLE_RANGES = tuple(
+    ipaddress.IPv4Network(cidr) for cidr in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10")
+)
+"""RFC 1918 and RFC 6598. Others are public, or mean something else to every host (loopback, link-local, multicast)."""
+DOCKER_RANGE = ipaddress.IPv4Network("172.17.0.0/16")
 CIDR_SOURCE = "Amazon VPC user guide, vpc-cidr-blocks"
 EFA_SOURCE = "EC2 user guide, efa-acc-inst-types; AWS Batch user guide, efa"
 ADDRESSES_RESERVED_PER_SUBNET = 5
@@ -30,9 +35,27 @@ def cidr_is_valid(facts: Facts) -> Iterator[Problem]:
             "a range of /16 to /24",
             "no size that a VPC with two subnets can have",
         )
-    elif not network.is_private:
+    elif str(network) != cidr:
+        yield Problem(("network", "cidr"), repr(cidr), f"{network}, in this form", fix=f"write {network}")
+    elif not any(network.subnet_of(usable) for usable in USABLE_RANGES):
         yield Problem(
-            ("network", "cidr"), repr(cidr), "a private range", "public addresses", "write 10.42.0.0/16"
+            ("network", "cidr"),
+            repr(cidr),
+            f"a range in {one_of(str(usable) for usable in USABLE_RANGES)}",
+            "not a private range",
+            "write 10.42.0.0/16",
+        )
+
+
+def range_is_not_dockers(facts: Facts) -> Iterator[Problem]:
+    cidr = facts.environment.network.cidr
+    if not any(cidr_is_valid(facts)) and ipaddress.IPv4Network(cidr).overlaps(DOCKER_RANGE):
+        yield Problem(
+            ("network", "cidr"),
+            repr(cidr),
+            f"a range without {DOCKER_RANGE}",
+            "Docker's own bridge on every node has these addresses, and some AWS services use them",
+            "write 10.42.0.0/16",
         )
 
 
@@ -96,4 +119,5 @@ RULES = (
     Rule("NK221", Severity.ERROR, "too few addresses", "every `interface`, every `efa` and every task takes one", EFA_SOURCE, addresses_suffice),
     Rule("NK222", Severity.WARNING, "several nodes without EFA", "the job runs, silently slow", "SkyPilot sky/clouds/aws.py:82", several_nodes_have_efa),
     Rule("NK223", Severity.WARNING, "several nodes without a placement group", "latency, and EFA's rule", EFA_SOURCE, several_nodes_are_near),
+    Rule("NK224", Severity.WARNING, "the range of Docker's bridge", "traffic to these addresses never leaves the node", CIDR_SOURCE, range_is_not_dockers),
 )  # fmt: skip

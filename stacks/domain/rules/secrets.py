@@ -7,24 +7,22 @@ from collections.abc import Iterator
 
 from stacks.domain.findings import Severity
 from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.secret_words import looks_secret, names_secret, words_with_secrets
 
 SOURCE = "AWS Batch user guide, specifying-sensitive-data"
-
-_VALUES = re.compile(
-    r"(?<![A-Za-z0-9])(hf_[A-Za-z0-9]{20,}|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|(AKIA|ASIA)[A-Z0-9]{16}"
-    r"|sk-[A-Za-z0-9_-]{20,}|xox[abprs]-[A-Za-z0-9-]{10,}|glpat-[A-Za-z0-9_-]{20,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----|eyJ[A-Za-z0-9_-]{10,}\.eyJ)"
+ARN_SOURCE = "botocore batch Secret.valueFrom: the full ARN; Secrets Manager user guide, getting-started (ARNs end in six characters)"
+REACH_SOURCE = (
+    "botocore batch Secret.valueFrom (another region only by its full ARN); Secrets Manager user guide, "
+    "auth-and-access_examples_cross"
 )
-_NAMES = re.compile(
-    r"(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?|API_?KEY|ACCESS_KEY|PRIVATE_KEY)(_ID)?$", re.IGNORECASE
-)
-_URL_PASSWORD = re.compile(r"://[^/\s:@]+:[^/\s@]+@")
+PARTITION = "aws"
+"""Of every region in the catalog."""
 
 
 def no_plain_secrets(facts: Facts) -> Iterator[Problem]:
     for name, job in facts.environment.jobs.items():
         for key, value in job.environment.items():
-            if _NAMES.search(key) or _looks_secret(value):
+            if value and (names_secret(key) or looks_secret(value)):
                 yield Problem(
                     ("jobs", name, "environment", key),
                     f"a plain value for {key}",
@@ -32,20 +30,19 @@ def no_plain_secrets(facts: Facts) -> Iterator[Problem]:
                     "looks like a secret in plain text",
                     f"store it in Secrets Manager and move {key} to jobs.{name}.secrets",
                 )
-        for index, word in enumerate(job.command):
-            if _looks_secret(word):
-                yield Problem(
-                    ("jobs", name, "command", index),
-                    "a plain value",
-                    "a variable that `secrets` sets",
-                    "looks like a secret in plain text",
-                    "store it in Secrets Manager and read it from a variable",
-                )
+        for index in words_with_secrets(job.command):
+            yield Problem(
+                ("jobs", name, "command", index),
+                "a plain value",
+                "a variable that `secrets` sets",
+                "looks like a secret in plain text",
+                "store it in Secrets Manager and read it from a variable",
+            )
 
 
 def no_secret_tags(facts: Facts) -> Iterator[Problem]:
     for key, value in facts.environment.tags.items():
-        if _looks_secret(value):
+        if looks_secret(value) or looks_secret(key):
             yield Problem(
                 ("tags", key),
                 "a plain value",
@@ -55,11 +52,65 @@ def no_secret_tags(facts: Facts) -> Iterator[Problem]:
             )
 
 
-def _looks_secret(text: str) -> bool:
-    return bool(_VALUES.search(text) or _URL_PASSWORD.search(text))
+def secrets_are_near(facts: Facts) -> Iterator[Problem]:
+    region, account = facts.environment.region, facts.environment.account
+    for path, arn in _references(facts):
+        _, partition, service, its_region, its_account, *_ = arn.split(":")
+        if partition != PARTITION:
+            continue
+        if its_region != region:
+            yield Problem(
+                path,
+                f"an ARN of {its_region}",
+                f"an ARN of {region}",
+                f"the job runs in {region}: it starts only while it reaches {its_region}, too",
+                f"replicate the secret to {region}, unless this is meant",
+            )
+        if account is not None and its_account != account:
+            how = (
+                "a resource policy there"
+                if service == "secretsmanager"
+                else "a share (AWS RAM) of the parameter"
+            )
+            yield Problem(
+                path,
+                f"an ARN of account {its_account}",
+                f"an ARN of account {account}",
+                "a secret of another account",
+                f"it needs {how}, and a customer-managed key that lets this account decrypt",
+            )
+
+
+def secret_references_are_whole(facts: Facts) -> Iterator[Problem]:
+    for path, arn in _references(facts):
+        _, partition, service, *_, resource = arn.split(":", 6) if ":secret:" in arn else arn.split(":", 5)
+        if partition != PARTITION:
+            yield Problem(
+                path,
+                f"an ARN of the partition {partition}",
+                f"an ARN that begins with arn:{PARTITION}:",
+                f"{facts.environment.region} is not in that partition, and none reaches into another",
+                "store the secret in this account and region",
+            )
+        elif service == "secretsmanager" and not re.search(r"-[A-Za-z0-9]{6}$", resource.split(":")[0]):
+            yield Problem(
+                path,
+                "an ARN without its last six characters",
+                "the full ARN, such as …:secret:name-AbCdEf",
+                "the permission of the job's role would name no secret that exists",
+                "copy the ARN from `aws secretsmanager describe-secret`",
+            )
+
+
+def _references(facts: Facts) -> Iterator[tuple[tuple[str | int, ...], str]]:
+    for name, job in facts.environment.jobs.items():
+        for key, arn in job.secrets.items():
+            yield ("jobs", name, "secrets", key), arn
 
 
 RULES = (
     Rule("NK250", Severity.ERROR, "secret in plain text", "everyone who may describe the job reads it", SOURCE, no_plain_secrets),
     Rule("NK251", Severity.ERROR, "secret in a tag", "tags show in bills and lists", SOURCE, no_secret_tags),
+    Rule("NK252", Severity.WARNING, "secret of another region or account", "a job whose secret cannot be read never starts", REACH_SOURCE, secrets_are_near),
+    Rule("NK253", Severity.ERROR, "secret that cannot be read", "a job whose secret cannot be read never starts", ARN_SOURCE, secret_references_are_whole),
 )  # fmt: skip

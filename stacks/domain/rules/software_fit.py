@@ -126,6 +126,17 @@ def variables_exist(facts: Facts) -> Iterator[Problem]:
                 )
 
 
+def unknown_ami_is_said(facts: Facts) -> Iterator[Problem]:
+    given = facts.environment.software.ami
+    if given != "auto" and any(ami.known is None for ami in facts.selection.amis.values()):
+        yield Problem(
+            ("software", "ami"),
+            repr(given),
+            message="not in the bundled data: whether its driver starts the jobs' images was not checked",
+            fix="write auto, a parameter that `neuronkit catalog --software` lists, or run a one-node job first",
+        )
+
+
 def _state_words(state: str) -> str:
     return {
         "last": "the last: nothing newer will come",
@@ -143,4 +154,5 @@ RULES = (
     Rule("NK245", Severity.WARNING, "unknown image", "not checked is not fine", DRIVER_SOURCE, unknown_pair_is_said),
     Rule("NK246", Severity.WARNING, "framework at its end", "the pilot's answer must outlive the framework", LIFECYCLE_SOURCE, framework_is_maintained),
     Rule("NK247", Severity.WARNING, "variable that no longer exists", "samples still set it", "aws-neuron-sdk@81ce03ae release-notes/components/runtime.rst:55", variables_exist),
+    Rule("NK248", Severity.WARNING, "unknown AMI", "not checked is not fine", DRIVER_SOURCE, unknown_ami_is_said),
 )  # fmt: skip

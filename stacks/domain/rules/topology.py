@@ -33,8 +33,8 @@ def job_fits_cluster(facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 ("jobs", name, "nodes"),
                 str(job.nodes),
-                f"1 to {cluster.nodes}",
-                f"cluster {job.cluster} has {cluster.nodes} nodes: the job would wait for ever",
+                f"1 to {cluster.nodes}" if cluster.nodes > 1 else "1",
+                f"nodes of cluster {job.cluster}: {cluster.nodes}; the job would wait for ever",
                 f"write {cluster.nodes}, or leave the key out",
             )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,9 @@ import pytest
 
 from stacks.domain.catalog import load_catalog
 from stacks.domain.findings import Finding, Severity
+from stacks.domain.render.engine import TEMPLATES_DIRECTORY
 from stacks.domain.rules import ALL_RULES, not_checked, run_rules
+from stacks.domain.rules.names_and_tags import RESERVED_VARIABLES
 from stacks.domain.software import ecs_neuron_amis
 from tests.environments import changed, loaded
 
@@ -27,13 +30,17 @@ def trn2(**more: Any) -> dict[str, Any]:
     return {"clusters.train.instance_type": "trn2.48xlarge", **more}
 
 
+def secret(rest: str) -> str:
+    return f"arn:aws:{rest}"
+
+
 TORCH_JOB = {
     "cluster": "train", "framework": "torch-neuronx", "source": "neuronkit:smoke", "command": ["x"], "time_limit_minutes": 30,
 }  # fmt: skip
 
 # id -> (changes that break it, path of the finding), and changes that do not
 TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] = {
-    "NK201": ([({"region": "us-esat-2"}, "region"), ({"region": "mars-1"}, "region")], [{}]),
+    "NK201": ([({"region": r}, "region") for r in ("us-esat-2", "mars-1", "", "us-gov-west-1", "cn-north-1")], [{}]),
     "NK202": (
         [({"network.zone_id": "use1-az6"}, "network.zone_id"), ({"network.zone_id": "xyz9-az1"}, "network.zone_id")],
         [{}, {"region": "us-east-1", "network.zone_id": "use1-az6"}],
@@ -75,7 +82,13 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [({**BLOCK, "clusters.train.placement_group": "yes"}, "clusters.train.placement_group")],
         [BLOCK, {"clusters.train.placement_group": "yes"}, {**BLOCK, "clusters.train.placement_group": "no"}],
     ),
-    "NK216": ([({**BLOCK, "clusters.train.nodes": 65}, "clusters.train.nodes")], [{**BLOCK, "clusters.train.nodes": 64}, {"clusters.train.nodes": 65}]),
+    "NK216": (
+        [
+            ({**BLOCK, "clusters.train.nodes": 65}, "clusters.train.nodes"),
+            ({**BLOCK, "clusters.train.nodes": 61, "clusters.more": SECOND_CLUSTER}, "capacity.hourly"),
+        ],
+        [{**BLOCK, "clusters.train.nodes": 64}, {"clusters.train.nodes": 65}, {**BLOCK, "clusters.train.nodes": 60, "clusters.more": SECOND_CLUSTER}],
+    ),
     "NK217": (
         [({**BLOCK, **{f"clusters.c{n}": {**SECOND_CLUSTER, "nodes": 64} for n in range(4)}}, "clusters")],
         [{**BLOCK, **{f"clusters.c{n}": {**SECOND_CLUSTER, "nodes": 60} for n in range(4)}}],
@@ -86,8 +99,14 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
     ),
     "NK219": ([(BLOCK, "clusters.train.capacity")], [{}]),
     "NK220": (
-        [({"network.cidr": c}, "network.cidr") for c in ("10.0.0.0", "10.0.0.1/16", "10.0.0.0/8", "8.8.0.0/16", "fd00::/16", "10.0.0.0/28")],
-        [{}, {"network.cidr": "192.168.0.0/20"}],
+        [
+            ({"network.cidr": c}, "network.cidr")
+            for c in (
+                "10.0.0.0", "10.0.0.1/16", "10.0.0.0/8", "8.8.0.0/16", "fd00::/16", "10.0.0.0/28", "10.0.0.0/255.255.0.0",
+                "127.0.0.0/16", "169.254.0.0/16", "0.0.0.0/16", "240.0.0.0/16", "203.0.113.0/24", "", "10.0.0.0/16\n",
+            )
+        ],
+        [{"network.cidr": c} for c in ("10.42.0.0/16", "192.168.0.0/20", "172.31.0.0/16", "100.64.0.0/16")],
     ),
     "NK221": (
         [(trn2(**{"network.cidr": "10.42.0.0/24", "clusters.train.nodes": 62}), "network.cidr")],
@@ -104,6 +123,7 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [({"clusters.train.placement_group": "no"}, "clusters.train.placement_group")],
         [{}, {**BLOCK, "clusters.train.placement_group": "no"}, {"clusters.train.placement_group": "no", "clusters.train.nodes": 1}],
     ),
+    "NK224": ([({"network.cidr": "172.17.0.0/16"}, "network.cidr")], [{}, {"network.cidr": "172.18.0.0/16"}]),
     "NK230": ([({f"{JOB}.cluster": "trian"}, f"{JOB}.cluster")], [{}]),
     "NK231": ([({f"{JOB}.nodes": 5}, f"{JOB}.nodes")], [{f"{JOB}.nodes": 4}, {f"{JOB}.nodes": 1}]),
     "NK232": (
@@ -152,6 +172,13 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [({f"{JOB}.environment": {"NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS": "7"}}, f"{JOB}.environment.NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS")],
         [{f"{JOB}.environment": {"NEURON_RT_LOG_LEVEL": "INFO"}}],
     ),
+    "NK248": (
+        [
+            ({"software.ami": "ami-0123456789abcdef0"}, "software.ami"),
+            ({"software.ami": "/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/recommended/image_id"}, "software.ami"),
+        ],
+        [{}, {"software.ami": ami_of("2.30")}],
+    ),
     "NK250": (
         [
             ({f"{JOB}.environment": {"HF_TOKEN": "x"}}, f"{JOB}.environment.HF_TOKEN"),
@@ -160,13 +187,41 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
             ({f"{JOB}.environment": {"WANDB_API_KEY": "abc"}}, f"{JOB}.environment.WANDB_API_KEY"),
             ({f"{JOB}.environment": {"DATABASE": "postgres://me:secret@db/x"}}, f"{JOB}.environment.DATABASE"),
             ({f"{JOB}.command": ["python3", "train.py", "--token=ghp_" + "a" * 30]}, f"{JOB}.command[2]"),
+            ({f"{JOB}.command": ["train", "--password", "hunter2"]}, f"{JOB}.command[2]"),
+            ({f"{JOB}.command": ["bash", "-c", "export WANDB_API_KEY=abc; ./train"]}, f"{JOB}.command[2]"),
         ],
         [
             {f"{JOB}.environment": {"TOKENIZERS_PARALLELISM": "false", "MAX_TOKENS": "8", "URL": "https://x.example/a:b@c"}},
-            {f"{JOB}.secrets": {"HF_TOKEN": "arn:aws:secretsmanager:us-east-2:111122223333:secret:hf-AbCdEf"}},
+            {f"{JOB}.environment": {"PAD_TOKEN": "<pad>", "HF_TOKEN": "", "TOKEN_PATH": "/x", "EOS_TOKEN_ID": "2"}},
+            {f"{JOB}.command": ["bash", "-c", "train --token=$HF_TOKEN --max-token=8 postgres://me:$DB_PASSWORD@db/x"]},
+            {f"{JOB}.secrets": {"HF_TOKEN": secret("secretsmanager:us-east-2:111122223333:secret:hf-AbCdEf")}},
         ],
     ),
     "NK251": ([({"tags": {"note": "hf_" + "a" * 30}}, "tags.note")], [{"tags": {"note": "fine"}}]),
+    "NK252": (
+        [
+            ({f"{JOB}.secrets": {"A": secret("ssm:eu-west-1:111122223333:parameter/a")}}, f"{JOB}.secrets.A"),
+            ({f"{JOB}.secrets": {"A": secret("ssm:us-east-2:999999999999:parameter/a")}}, f"{JOB}.secrets.A"),
+            ({f"{JOB}.secrets": {"A": secret("secretsmanager:us-east-2:999999999999:secret:a-AbCdEf")}}, f"{JOB}.secrets.A"),
+        ],
+        [
+            {f"{JOB}.secrets": {"A": secret("ssm:us-east-2:111122223333:parameter/a/b")}},
+            {"account": None, f"{JOB}.secrets": {"A": secret("ssm:us-east-2:999999999999:parameter/a")}},
+        ],
+    ),
+    "NK253": (
+        [
+            ({f"{JOB}.secrets": {"A": "arn:aws-us-gov:ssm:us-gov-west-1:111122223333:parameter/a"}}, f"{JOB}.secrets.A"),
+            ({f"{JOB}.secrets": {"A": "arn:aws-cn:secretsmanager:us-east-2:111122223333:secret:a-AbCdEf"}}, f"{JOB}.secrets.A"),
+            ({f"{JOB}.secrets": {"A": secret("secretsmanager:us-east-2:111122223333:secret:a")}}, f"{JOB}.secrets.A"),
+            ({f"{JOB}.secrets": {"A": secret("secretsmanager:us-east-2:111122223333:secret:a:key::")}}, f"{JOB}.secrets.A"),
+        ],
+        [
+            {f"{JOB}.secrets": {"A": secret("secretsmanager:us-east-2:111122223333:secret:a/b-AbCdEf")}},
+            {f"{JOB}.secrets": {"A": secret("secretsmanager:us-east-2:111122223333:secret:a-AbCdEf:key::")}},
+            {f"{JOB}.secrets": {"A": secret("ssm:us-east-2:111122223333:parameter/a")}},
+        ],
+    ),
     "NK260": (
         [
             ({"tags": {"aws:x": "1"}}, "tags.aws:x"),
@@ -174,13 +229,21 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
             ({"tags": {"k": "v" * 257}}, "tags.k"),
             ({"tags": {"k" * 129: "v"}}, "tags." + "k" * 129),
             ({"tags": {f"k{n}": "v" for n in range(41)}}, "tags"),
+            ({"tags": {"": "v"}}, "tags."),
+            ({"tags": {"Team": "a", "team": "b"}}, "tags.team"),
+            ({"tags": {"a#b": "v"}}, "tags.a#b"),
+            ({"tags": {"k": "a\nb"}}, "tags.k"),
+            ({"owner": "me; you"}, "owner"),
+            ({"owner": "a\tb"}, "owner"),
         ],
-        [{"tags": {"cost-center": "1"}}],
+        [{"tags": {"cost-center": "1"}}, {"tags": {"a b:c/d=e+f-g@h.i_j": ""}, "owner": "Équipe Ωmega 7"}, {"tags": {f"k{n}": "v" for n in range(40)}}],
     ),
     "NK261": (
         [
             ({f"{JOB}.environment": {"AWS_BATCH_JOB_NODE_INDEX": "0"}}, f"{JOB}.environment.AWS_BATCH_JOB_NODE_INDEX"),
             ({f"{JOB}.environment": {"NEURONKIT_NODES": "0"}}, f"{JOB}.environment.NEURONKIT_NODES"),
+            ({f"{JOB}.environment": {"work": "/x"}}, f"{JOB}.environment.work"),
+            ({f"{JOB}.environment": {"UID": "0"}}, f"{JOB}.environment.UID"),
         ],
         [{f"{JOB}.environment": {"AWS_REGION": "us-east-2"}}],
     ),
@@ -197,12 +260,33 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [{}],
     ),
     "NK263": (
-        [({f"{JOB}.source": "./nowhere"}, f"{JOB}.source"), ({f"{JOB}.source": "neuronkit:smok"}, f"{JOB}.source")],
+        [({f"{JOB}.source": s}, f"{JOB}.source") for s in ("./nowhere", "neuronkit:smok", "x" * 5000, "/dev/null", "a\nb")],
         [{}, {f"{JOB}.source": "."}],
     ),
     "NK264": ([({"account": None}, "account")], [{}]),
+    "NK265": (
+        [
+            ({f"{JOB}.environment": {"NEURON_LOGICAL_NC_CONFIG": "1"}}, f"{JOB}.environment.NEURON_LOGICAL_NC_CONFIG"),
+            ({f"{JOB}.environment": {"MASTER_ADDR": "x"}}, f"{JOB}.environment.MASTER_ADDR"),
+        ],
+        [{f"{JOB}.environment": {"NEURON_RT_LOG_LEVEL": "INFO"}}],
+    ),
+    "NK266": (
+        [
+            ({f"{JOB}.environment": {"A": "x" * (131_072 - 2)}}, f"{JOB}.environment.A"),
+            ({f"{JOB}.command": ["x", "é" * 65_536]}, f"{JOB}.command[1]"),
+        ],
+        [{f"{JOB}.environment": {"A": "x" * (131_072 - 3)}, f"{JOB}.command": ["x", "y" * 131_071]}],
+    ),
     "NK270": ([({"budget_usd": 5000, "region": "us-east-1", "network.zone_id": "use1-az6"}, "budget_usd")], [{}]),
     "NK271": ([({"budget_usd": 1.5}, "budget_usd")], [{}]),
+    "NK272": (
+        [
+            ({f"{JOB}.time_limit_minutes": 7 * 24 * 60 + 1}, f"{JOB}.time_limit_minutes"),
+            ({f"{JOB}.time_limit_minutes": 7 * 24 * 60, f"{JOB}.attempts": 2}, f"{JOB}.time_limit_minutes"),
+        ],
+        [{f"{JOB}.time_limit_minutes": 7 * 24 * 60}],
+    ),
 }  # fmt: skip
 
 
@@ -277,6 +361,24 @@ def test_secrets_are_never_echoed(tmp_path: Path) -> None:
         assert token not in str(found.as_dict())
 
 
+def test_every_variable_of_the_bootstraps_own_is_reserved() -> None:
+    """neuron.env is read by the shell that still needs them."""
+    text = (TEMPLATES_DIRECTORY / "runtime" / "node-bootstrap.sh.j2").read_text(encoding="utf-8")
+    own = set(re.findall(r"^(?:readonly )?([a-z_]+)=", text, re.MULTILINE))
+    assert own - set(RESERVED_VARIABLES) == set()
+
+
+def test_the_hours_that_a_budget_pays_are_those_left_after_the_idle_cost(tmp_path: Path) -> None:
+    first = {
+        "region": "us-east-1", "network.zone_id": "use1-az6", "lifetime_days": 100, "budget_usd": 150,
+        "clusters.train.instance_type": "trn1.2xlarge", "clusters.train.nodes": 1,
+    }  # fmt: skip
+    found = next(f for f in findings(first, tmp_path) if f.id == "NK270")
+    running_usd_per_hour = 1.34375 + 512 * 0.08 / 730
+    hours = (150 - 2400 * 0.05) / running_usd_per_hour
+    assert f"the budget pays {hours:,.1f} hours" in found.message
+
+
 def test_what_only_aws_knows_is_said_to_be_unchecked(tmp_path: Path) -> None:
     assert [n.id for n in not_checked(loaded(changed({}), tmp_path))] == ["NK901", "NK902"]
     assert [n.id for n in not_checked(loaded(changed(BLOCK), tmp_path))] == ["NK901", "NK902", "NK903"]
@@ -285,5 +387,6 @@ def test_what_only_aws_knows_is_said_to_be_unchecked(tmp_path: Path) -> None:
 def test_severities_are_as_decided() -> None:
     warnings = {rule.id for rule in ALL_RULES if rule.severity is Severity.WARNING}
     assert warnings == {
-        "NK203", "NK211", "NK212", "NK218", "NK219", "NK222", "NK223", "NK234", "NK245", "NK246", "NK247", "NK264", "NK270",
+        "NK203", "NK211", "NK212", "NK218", "NK219", "NK222", "NK223", "NK224", "NK234", "NK245", "NK246", "NK247", "NK248",
+        "NK252", "NK264", "NK265", "NK270", "NK272",
     }  # fmt: skip

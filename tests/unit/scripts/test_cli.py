@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -132,6 +133,94 @@ def test_wrong_words_on_the_command_line(
     code, _, err = output(capsys, *arguments)
     assert code == 2
     assert words in err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["chek"], ["check"], [], ["plan", "F", "--nope"], ["init"], ["init", "Bad Name"], ["catalog", "inf2.4xlarge"],
+        ["check", "F", "--profile"], ["--profile=", "check", "F"], ["plan", "no.yaml"], ["render", "F"],
+    ],
+)  # fmt: skip
+def test_with_json_every_refusal_is_one_document(
+    arguments: list[str], good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = output(capsys, *[str(good) if word == "F" else word for word in arguments], "--json")
+    assert (code, err) == (2, "")
+    assert json.loads(out)["error"]
+
+
+@pytest.mark.parametrize(
+    "order",
+    [["check", "F", "--profile"], ["--profile", "--json", "check", "F"], ["check", "--profile=", "F"]],
+)
+def test_a_profile_without_a_name_is_refused(
+    order: list[str], good: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = output(capsys, *[str(good) if word == "F" else word for word in order])
+    assert code == 2
+    assert "--profile needs the NAME" in out + err
+
+
+@pytest.mark.parametrize("name", ["cdk", "check", "--json", "we ird\nname é.yaml"])
+def test_a_file_may_have_any_name(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(changed({"account": None}))
+    code, _, err = output(capsys, "--profile", "cdk", "check", "--", name)
+    assert code == 0
+    assert sum("[NK264]" in line for line in err.splitlines()) == 1
+
+
+def test_the_profile_of_the_cdk_verb_is_not_taken_for_the_verb() -> None:
+    arguments = ["--profile", "p", "cdk", "diff", "--json"]
+    assert cli._global_options_first(arguments) == ([], arguments)
+
+
+def run_in_shell(redirected: str, file: Path, **variables: str) -> tuple[int, str]:
+    done = subprocess.run(
+        f"{NEURONKIT} {redirected}",
+        shell=True, env={"PATH": "/usr/bin:/bin", "FILE": str(file), **variables}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("redirected", "code"),
+    [
+        ('plan "$FILE" >&-', 0),
+        ('plan "$FILE" >&- 2>&-', 0),
+        ("check nowhere.yaml >&- 2>&-", 2),
+        ('plan "$FILE" >/dev/full', 3),
+        ('check "$FILE" 2>/dev/full', 3),
+        ('--json plan "$FILE" >/dev/full 2>/dev/full', 3),
+    ],
+)
+def test_output_that_nobody_takes_is_no_bug(redirected: str, code: int, good: Path) -> None:
+    returned, said = run_in_shell(redirected, good)
+    assert returned == code
+    assert "Traceback" not in said
+    assert "Exception ignored" not in said
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(good: Path) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(
+        [NEURONKIT, "plan", str(good)], stdout=write_end, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(write_end)
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_that_knows_only_ascii_gets_escapes(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(changed({"region": "ñandú"}), encoding="utf-8")
+    code, said = run_in_shell('check "$FILE"', file, PYTHONIOENCODING="ascii:strict")
+    assert code == 2
+    assert "\\xf1and\\xfa" in said
 
 
 def test_init_leaves_an_existing_file_alone(good: Path, capsys: pytest.CaptureFixture[str]) -> None:
