@@ -10,8 +10,9 @@ plan          Environment + Lock + Catalog -> Plan    nodes, chips, cores, inter
 cost          Plan + Catalog  -> Cost                 lines with source and date; unknown stays unknown
 rules         Environment     -> findings             id, where, given, allowed, fix, source
 render, jobs  Plan            -> files and requests   runtime files, job packages, job definitions
+capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
 rendered_files Plan           -> the files that `render` writes
 plan_report   Plan + Cost     -> document, text       what `plan` prints
 
-findings, errors, names, secret_words and shipped_jobs are the words that all stages share.
+findings, errors, names, reservations, secret_words and shipped_jobs are the words that all stages share.
 """
