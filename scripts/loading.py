@@ -25,7 +25,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlan:
-    """An environment without errors, worked out. `findings` are warnings."""
+    """An environment without errors, worked out. `findings` are warnings; `lock` is what FILE.lock says, used or not."""
 
     loaded: Loaded
     findings: tuple[Finding, ...]
@@ -64,6 +64,37 @@ def load_plan(file: Path, *, local: bool = False) -> LoadedPlan:
     checked = check(file)
     if has_errors(checked.findings):
         raise FindingsError(checked.findings)
-    lock = read_lock(lock_path(file, local=local))
-    plan = make_plan(checked.loaded.environment, lock, load_catalog())
-    return LoadedPlan(checked.loaded, checked.findings, lock, plan)
+    path = lock_path(file, local=local)
+    lock = read_lock(path)
+    unusable = _unusable(lock, str(path), checked.loaded.environment.region, local=local) if lock else ()
+    plan = make_plan(checked.loaded.environment, None if unusable else lock, load_catalog())
+    return LoadedPlan(checked.loaded, (*unusable, *checked.findings), lock, plan)
+
+
+def _unusable(lock: Lock, file: str, region: str, *, local: bool) -> tuple[Finding, ...]:
+    """Ids of elsewhere must not get into a template that only names them: without the lock, placeholders do."""
+    if lock.region != region:
+        given, allowed = (
+            f"a lock of region {lock.region}",
+            f"allowed: a lock of {region}, as the environment file says",
+        )
+    elif not local and lock.resolved_by != "aws":
+        given, allowed = f"a lock resolved by the {lock.resolved_by}", "allowed: a lock resolved by aws"
+    else:
+        return ()
+    fix = "run `neuronkit lock` again"
+    return (
+        Finding(
+            "NK014",
+            Severity.WARNING,
+            file,
+            None,
+            None,
+            "",
+            given,
+            allowed,
+            "not used: nothing is resolved",
+            fix,
+            "`neuronkit lock`",
+        ),
+    )

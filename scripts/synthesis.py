@@ -93,8 +93,7 @@ def _require_ours(directory: Path) -> None:
 
 def _replace(directory: Path, plan: Plan, fingerprint: str, validate: bool) -> None:
     """Beside it first: an interruption leaves the old assembly, never half a new one."""
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}.") as workspace:
+    with _workspace_beside(directory) as workspace:
         new = Path(workspace) / "new"
         _synthesize_into(new, plan, validate=validate)
         stamp = {"fingerprint": fingerprint, "validated": validate, "files": _file_hashes(new)}
@@ -102,6 +101,16 @@ def _replace(directory: Path, plan: Plan, fingerprint: str, validate: bool) -> N
         if directory.exists():
             directory.rename(Path(workspace) / "old")
         new.rename(directory)
+
+
+def _workspace_beside(directory: Path) -> tempfile.TemporaryDirectory[str]:
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}.")
+    except OSError as error:
+        raise InputError(
+            f"{directory} cannot be written: {error.strerror}", "name another directory with -o"
+        ) from error
 
 
 def _synthesize_into(directory: Path, plan: Plan, *, validate: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -10,6 +11,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from stacks.domain.errors import InputError
 
 LOCK_VERSION = 1
+_AMI_ID = re.compile(r"ami-[0-9a-f]{8,17}")
+_DEVICE_NAME = re.compile(r"/dev/[a-z0-9]+")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class _Model(BaseModel):
@@ -62,13 +66,28 @@ def read_lock(path: Path) -> Lock | None:
         ) from error
     try:
         body = json.loads(text)
-        body.pop("about", None)
-        lock = Lock.model_validate(body)
-    except (ValueError, AttributeError, ValidationError) as error:
+        lock = Lock.model_validate({key: value for key, value in body.items() if key != "about"})
+    except (ValueError, AttributeError, RecursionError, ValidationError) as error:
         raise InputError(f"{path}: not a lock file", "delete it and run `neuronkit lock` again") from error
     if lock.version != LOCK_VERSION:
         raise InputError(
             f"{path}: lock version {lock.version}; this kit reads {LOCK_VERSION}",
             "run `neuronkit lock` again",
         )
+    malformed = _malformed(lock)
+    if malformed:
+        raise InputError(
+            f"{path}: no AMI id, device name or image digest: {', '.join(map(repr, malformed))}",
+            "delete it and run `neuronkit lock` again",
+        )
     return lock
+
+
+def _malformed(lock: Lock) -> list[str]:
+    """What a person edited, or a merge spoilt: it would go into templates as it stands."""
+    written = [
+        *((_AMI_ID, ami.id) for ami in lock.amis.values()),
+        *((_DEVICE_NAME, ami.root_device_name) for ami in lock.amis.values()),
+        *((_DIGEST, image.digest) for image in lock.images.values()),
+    ]
+    return [value for pattern, value in written if not pattern.fullmatch(value)]

@@ -166,3 +166,9 @@ def test_unresolved_software_does_not_stop_synthesis(tmp_path: Path) -> None:
     assert not plan.clusters[0].ami.is_resolved
     text = synthesize(plan, tmp_path / "out").templates[-1].read_text()
     assert "ami-UNRESOLVED" in text
+
+
+def test_a_directory_that_cannot_be_made_is_an_error_of_the_user(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be written"):
+        synthesize(plan_of(), tmp_path / "file" / "cdk.out")
