@@ -15,17 +15,20 @@ from stacks.domain.errors import WorldError
 from stacks.domain.names import ENVIRONMENT_TAG
 from stacks.domain.plan import CapacityPlan, ClusterPlan, Plan
 
+NOT_SUPPLIED = "cr-00000000000000000"
+"""Stands in a dry run for the block that the local cloud would supply."""
 _TIMEOUT_SECONDS = 30.0
 
 
-def with_bought_capacity(console: Console, cloud: Cloud, plan: Plan) -> Plan:
+def with_bought_capacity(console: Console, cloud: Cloud, plan: Plan, *, dry_run: bool = False) -> Plan:
     """The plan with an id for every reservation and block. Raises WorldError for what has to be bought first."""
     missing = {cluster.capacity.name for cluster in plan.clusters if not cluster.capacity.is_bought}
     if not missing:
         return plan
     if not cloud.is_local:
         raise _not_bought(plan, missing)
-    return _with_ids(plan, {name: _local_block(console, cloud, plan, name) for name in sorted(missing)})
+    ids = {name: _local_block(console, cloud, plan, name, dry_run=dry_run) for name in sorted(missing)}
+    return _with_ids(plan, ids)
 
 
 def reservation_problems(cloud: Cloud, plan: Plan) -> list[str]:
@@ -33,7 +36,7 @@ def reservation_problems(cloud: Cloud, plan: Plan) -> list[str]:
     problems: list[str] = []
     for name, clusters in _by_capacity(plan).items():
         id_ = clusters[0].capacity.id
-        if id_ is not None:
+        if id_ not in (None, NOT_SUPPLIED):
             found = ec2.find_reservation(cloud, id_)
             problems += [f"capacity {name} ({id_}): {problem}" for problem in _misfits(found, clusters, plan)]
     return problems
@@ -91,15 +94,15 @@ def _how_to_buy(plan: Plan, name: str, cluster: ClusterPlan, nodes: int) -> str:
     )
 
 
-def _local_block(console: Console, cloud: Cloud, plan: Plan, name: str) -> str:
+def _local_block(console: Console, cloud: Cloud, plan: Plan, name: str, *, dry_run: bool) -> str:
     clusters = _by_capacity(plan)[name]
     nodes = sum(cluster.nodes for cluster in clusters)
     for block in ec2.reservations_with_tag(cloud, ENVIRONMENT_TAG, plan.name):
         if block.is_paid_for and not _misfits(block, clusters, plan):
             return block.id
-    id_ = _supply(cloud, plan, clusters[0].instance_type, nodes)
+    id_ = NOT_SUPPLIED if dry_run else _supply(cloud, plan, clusters[0].instance_type, nodes)
     console.progress(
-        f"local cloud: supplies capacity block {id_} for capacity {name}, which is not bought: "
+        f"local cloud: {'would supply' if dry_run else 'supplies'} capacity block {id_} for capacity {name}, which is not bought: "
         f"{nodes} x {clusters[0].instance_type} in {plan.zone_id}"
     )
     return id_

@@ -61,7 +61,8 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
     cloud = open_cloud(console, loaded.plan.region, loaded.plan.account)
     loaded = _with_lock(console, cloud, loaded)
     refuse_unresolved(loaded.plan, loaded.lock, str(file), is_local=cloud.is_local)
-    plan = with_bought_capacity(console, cloud, replace(loaded.plan, account=cloud.account))
+    plan = replace(loaded.plan, account=cloud.account)
+    plan = with_bought_capacity(console, cloud, plan, dry_run=dry_run)
     check_account(cloud, plan, str(file))
     console.progress(_summary(cloud, plan, estimate(plan, load_catalog())))
     if dry_run:
@@ -77,7 +78,12 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
 def next_words(deployed: Deployed, file: Path, *, local: bool) -> str:
     """Outputs, and what to do next."""
     if not deployed.stacks:
-        return "\n".join((*(change.text() for change in deployed.changes), "nothing was changed (--dry-run)"))
+        return "\n".join(
+            (
+                *(change.text() for change in deployed.changes),
+                "nothing was changed in the account (--dry-run)",
+            )
+        )
     option = " --local" if local else ""
     lines = [f"stack {stack.name}: {stack.status}" for stack in deployed.stacks]
     lines += [

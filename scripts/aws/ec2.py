@@ -27,6 +27,8 @@ class Ec2Kind:
     gone: tuple[str, ...] = ()
     filters_parameter: str = "Filters"
     name_filter: str = "tag:Name"
+    only_own: bool = False
+    """Without saying so, the call would look through everybody's."""
 
 
 INSTANCE = Ec2Kind(
@@ -115,7 +117,9 @@ PLACEMENT_GROUP = Ec2Kind(
     gone=("deleted",),
     name_filter="group-name",
 )
-SNAPSHOT = Ec2Kind("snapshot", "describe_snapshots", "Snapshots", "SnapshotId", "snapshot", state_key="State")
+SNAPSHOT = Ec2Kind(
+    "snapshot", "describe_snapshots", "Snapshots", "SnapshotId", "snapshot", state_key="State", only_own=True
+)
 KINDS = (
     INSTANCE,
     NETWORK_INTERFACE,
@@ -256,7 +260,9 @@ def reservations_with_tag(cloud: Cloud, key: str, value: str) -> tuple[CapacityR
 
 
 def _described(cloud: Cloud, kind: Ec2Kind, filter_name: str, value: str) -> Iterator[Ec2Resource]:
-    filters = {kind.filters_parameter: [{"Name": filter_name, "Values": [value]}]}
+    filters: dict[str, Any] = {kind.filters_parameter: [{"Name": filter_name, "Values": [value]}]}
+    if kind.only_own:
+        filters["OwnerIds"] = ["self"]
     for raw in cloud.pages(_SERVICE, kind.operation, kind.key, **filters):
         # DescribeInstances wraps instances in reservations.
         for item in raw["Instances"] if kind is INSTANCE else (raw,):

@@ -31,16 +31,12 @@ def groups_named_like(cloud: Cloud, part: str) -> tuple[LogGroup, ...]:
     if len(part) < _PATTERN_CHARACTERS_MIN:
         raise ValueError(f"CloudWatch Logs searches for three characters or more: {part!r}")
     raw_groups = cloud.pages(_SERVICE, "describe_log_groups", "logGroups", logGroupNamePattern=part)
-    return tuple(
-        LogGroup(raw["logGroupName"], raw["arn"].removesuffix(":*"))
-        for raw in raw_groups
-        if part in raw["logGroupName"]
-    )
+    return tuple(_group(raw) for raw in raw_groups if part in raw["logGroupName"])
 
 
-def group_exists(cloud: Cloud, name: str) -> bool:
+def find_group(cloud: Cloud, name: str) -> LogGroup | None:
     raw_groups = cloud.pages(_SERVICE, "describe_log_groups", "logGroups", logGroupNamePrefix=name)
-    return any(raw["logGroupName"] == name for raw in raw_groups)
+    return next((_group(raw) for raw in raw_groups if raw["logGroupName"] == name), None)
 
 
 def group_tags(cloud: Cloud, arn: str) -> dict[str, str]:
@@ -92,3 +88,7 @@ class StreamReader:
             if error.code == "ResourceNotFoundException":
                 return {}
             raise
+
+
+def _group(raw: dict[str, Any]) -> LogGroup:
+    return LogGroup(raw["logGroupName"], raw["arn"].removesuffix(":*"))

@@ -78,7 +78,7 @@ def job_definitions(cloud: Cloud, scope: Scope) -> Found:
 def buckets(cloud: Cloud, scope: Scope) -> Found:
     names = {
         *s3.buckets_with_prefix(cloud, scope.prefix),
-        *_tagged_ids(scope, "arn:", ":s3:::"),
+        *_tagged_ids(scope, ":s3:::"),
         *_retained_buckets(scope),
     }
     tags = {name: tags for name in sorted(names) if (tags := s3.bucket_tags(cloud, name)) is not None}
@@ -101,10 +101,8 @@ def log_groups(cloud: Cloud, scope: Scope) -> Found:
         for group in logs.groups_named_like(cloud, scope.environment)
         if scope.has_our_name(group.name)
     }
-    for name in _tagged_ids(scope, "arn:", ":log-group:"):
-        groups.update(
-            {group.name: group for group in logs.groups_named_like(cloud, name) if group.name == name}
-        )
+    tagged = (logs.find_group(cloud, name) for name in _tagged_ids(scope, ":log-group:"))
+    groups |= {group.name: group for group in tagged if group is not None}
     return _sorted_out(
         scope,
         [(LOG_GROUP, group.name, group.name, logs.group_tags(cloud, group.arn)) for group in groups.values()],
@@ -166,9 +164,9 @@ def _has_a_finder(arn: str) -> bool:
     return service in ("s3", "cloudformation") or (service == "logs" and resource.startswith("log-group:"))
 
 
-def _tagged_ids(scope: Scope, start: str, marker: str) -> tuple[str, ...]:
+def _tagged_ids(scope: Scope, marker: str) -> tuple[str, ...]:
     """What follows the marker in the ARNs that the tagging API listed."""
-    ids = (arn.partition(marker)[2] for arn in scope.tagged_arns if arn.startswith(start) and marker in arn)
+    ids = (arn.partition(marker)[2] for arn in scope.tagged_arns if marker in arn)
     return tuple(id_.removesuffix(":*") for id_ in ids)
 
 

@@ -99,6 +99,13 @@ def test_the_filter_goes_where_the_call_wants_it(
     assert ec2.with_tag(cloud, kind, TAG, "pilot") == ()
 
 
+def test_snapshots_are_looked_for_among_our_own_only(stubbed: Stubbed) -> None:
+    cloud, stub = stubbed
+    asked = {"Filters": [{"Name": f"tag:{TAG}", "Values": ["pilot"]}], "OwnerIds": ["self"]}
+    stub("ec2").add_response("describe_snapshots", {"Snapshots": []}, asked)
+    assert ec2.with_tag(cloud, ec2.SNAPSHOT, TAG, "pilot") == ()
+
+
 def test_names_are_looked_for_where_the_kind_keeps_them(stubbed: Stubbed) -> None:
     cloud, stub = stubbed
     for kind, filter_name in ((ec2.LAUNCH_TEMPLATE, "launch-template-name"), (ec2.VOLUME, "tag:Name")):

@@ -50,6 +50,15 @@ def test_groups_are_found_by_a_part_of_their_name(cloud: Cloud) -> None:
     assert [logs.group_tags(cloud, group.arn) for group in found] == [{"a": group.name} for group in found]
 
 
+def test_a_group_is_found_by_its_very_name_however_short(cloud: Cloud) -> None:
+    for name in ("x", "xy"):
+        cloud.client("logs").create_log_group(logGroupName=name)
+    found = logs.find_group(cloud, "x")
+    assert found is not None
+    assert found.name == "x"
+    assert logs.find_group(cloud, "nothing") is None
+
+
 def test_a_name_too_short_to_search_for_is_our_bug(cloud: Cloud) -> None:
     with pytest.raises(ValueError, match="three characters"):
         logs.groups_named_like(cloud, "ab")

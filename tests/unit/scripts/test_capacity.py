@@ -8,7 +8,7 @@ import pytest
 
 from scripts import capacity
 from scripts.aws.ec2 import CapacityReservation
-from scripts.capacity import with_bought_capacity
+from scripts.capacity import reservation_problems, with_bought_capacity
 from scripts.console import Console
 from stacks.domain.errors import WorldError
 from tests.environments import plan_of
@@ -94,3 +94,13 @@ def test_a_block_that_was_supplied_before_is_used_again_if_it_fits(
     monkeypatch.setattr(capacity, "_supply", lambda *arguments: "cr-00000000000000001")
     plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(TRN2))
     assert (plan.clusters[0].capacity.id == block.id) is is_used
+
+
+def test_a_dry_run_supplies_nothing_and_asks_nothing_about_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(capacity.ec2, "reservations_with_tag", lambda cloud, key, value: ())
+    plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(TRN2), dry_run=True)
+    assert plan.clusters[0].capacity.is_bought
+    assert "would supply capacity block" in capsys.readouterr().err
+    assert reservation_problems(a_cloud(local=True), plan) == []

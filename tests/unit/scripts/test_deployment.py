@@ -38,7 +38,7 @@ class Steps:
             "open_cloud": self._step("open", lambda *_: self.cloud),
             "_with_lock": self._step("lock", lambda console, cloud, loaded: loaded),
             "refuse_unresolved": self._step("pinned", lambda *_, **__: None),
-            "with_bought_capacity": self._step("bought", lambda console, cloud, plan: plan),
+            "with_bought_capacity": self._step("bought", lambda console, cloud, plan, dry_run: plan),
             "check_account": self._step("account", lambda *_: None),
             "synthesize": self._step(
                 "synth", lambda plan, directory, validate: Assembly(directory, (), False)

@@ -113,8 +113,14 @@ def test_log_groups_are_found_by_name_and_by_tag(monkeypatch: pytest.MonkeyPatch
         return tuple(LogGroup(name, name) for name in tags if part in name)
 
     monkeypatch.setattr(finders.logs, "groups_named_like", named_like)
+    monkeypatch.setattr(
+        finders.logs, "find_group", lambda cloud, name: LogGroup(name, name) if name in tags else None
+    )
     monkeypatch.setattr(finders.logs, "group_tags", lambda cloud, arn: tags[arn])
-    scope = Scope("pilot", tagged_arns=("arn:aws:logs:us-east-2:1:log-group:odd:*",))
+    scope = Scope(
+        "pilot",
+        tagged_arns=("arn:aws:logs:us-east-2:1:log-group:odd:*", "arn:aws:logs:us-east-2:1:log-group:gone"),
+    )
     found = finders.log_groups(CLOUD, scope)
     assert ids(found.loose) == ["/x/pilot/jobs", "odd"]
     assert ids(found.suspects) == ["pilot-notes"]
