@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 ENVIRONMENT_TAG = "neuronkit:environment"
 CLUSTER_TAG = "neuronkit:cluster"
+CAPACITY_TAG = "neuronkit:capacity"
+OFFERING_TAG = "neuronkit:offering"
 OWNER_TAG = "neuronkit:owner"
 LIFETIME_TAG = "neuronkit:lifetime-days"
 JOB_TAG = "neuronkit:job"

@@ -60,6 +60,12 @@ class Catalog:
         matches = difflib.get_close_matches(name.lower(), list(self.instance_types), n=1)
         return matches[0] if matches else None
 
+    def ultraserver(self, ultraserver_type: str) -> UltraServer | None:
+        """By the type name that EC2 sells it under."""
+        if not ultraserver_type:
+            return None
+        return next((u for u in self.ultraservers if u.ultraserver_type == ultraserver_type), None)
+
     def service_price(self, what: ServiceItem, region: str) -> ServicePrice | None:
         """None: unknown."""
         return next((p for p in self.service_prices if p.what == what and p.region == region), None)
