@@ -130,9 +130,9 @@ def read_text(path: FilePath, file: str) -> str:
 def _compose(text: str, file: str) -> Node:
     yaml = YAML(typ="safe", pure=True)
     try:
-        documents = list(_compose_all(yaml, text))
+        documents = list(compose_documents(yaml, text))
     except MarkedYAMLError as error:
-        raise FindingsError([_syntax_finding(error, text, file)]) from None
+        raise FindingsError([syntax_finding(error, text, file)]) from None
     except ReaderError as error:
         raise _unreadable(
             file, "NK005", f"a character that YAML does not allow (U+{error.character:04X})", "remove it"
@@ -152,7 +152,8 @@ def _compose(text: str, file: str) -> Node:
     return documents[0]
 
 
-def _compose_all(yaml: YAML, text: str) -> Iterator[Node]:
+def compose_documents(yaml: YAML, text: str) -> Iterator[Node]:
+    """Raises ruamel.yaml's errors, and RecursionError."""
     yaml.doc_infos.append(DocInfo(requested_version=None))  # a %YAML directive is noted there
     yaml.get_constructor_parser(text)
     composer = yaml.composer
@@ -307,7 +308,7 @@ def _ran_to_the_end(error: MarkedYAMLError) -> bool:
     return "end of stream" in problem or "stream end" in problem or "could not find expected ':'" in problem
 
 
-def _syntax_finding(error: MarkedYAMLError, text: str, file: str) -> Finding:
+def syntax_finding(error: MarkedYAMLError, text: str, file: str) -> Finding:
     mark = error.context_mark if _ran_to_the_end(error) else None
     mark = mark or error.problem_mark or error.context_mark
     line, column = (mark.line, mark.column) if mark else (0, 0)
