@@ -32,6 +32,7 @@ VariableName = Annotated[str, Field(pattern=VARIABLE_NAME_PATTERN)]
 Framework = Literal["jax", "torch-neuronx"]
 CapacityKind = Literal["on-demand", "spot", "reservation", "capacity-block"]
 Precision = Literal["fp32", "bf16", "fp16", "fp8"]
+Shape = Literal["trn3-gen1", "trn3-gen2", "trainium4"]
 
 
 class Model(BaseModel):
@@ -54,8 +55,40 @@ class CdkSettings(Model):
     ] = None
 
 
+class Suppression(Model):
+    """A finding that somebody has looked at and accepts. Errors of shape cannot be suppressed."""
+
+    rule: Annotated[str, Field(pattern=r"^NK\d{3}$", description="a rule's id such as NK219")]
+    reason: Annotated[str, Field(min_length=8, description="why it is accepted: 8 characters or more")]
+    path: Annotated[
+        str | None, Field(description="only at this place, such as clusters.train.capacity; null: everywhere")
+    ] = None
+
+
 class Network(Model):
-    vpc: Annotated[Literal["new"], Field(description="new: the kit makes a VPC of its own")] = "new"
+    """A VPC of the kit's own, or the user's: then with the subnet and the security group that the nodes get."""
+
+    vpc: Annotated[
+        str,
+        Field(
+            pattern=r"^(new|vpc-[0-9a-f]{8,17})$",
+            description="new: the kit makes a VPC of its own; or the id of yours, such as vpc-0123456789abcdef0",
+        ),
+    ] = "new"
+    subnet_id: Annotated[
+        str | None,
+        Field(
+            pattern=r"^subnet-[0-9a-f]{8,17}$",
+            description="with a VPC of yours: the nodes' subnet; else null",
+        ),
+    ] = None
+    security_group_id: Annotated[
+        str | None,
+        Field(
+            pattern=r"^sg-[0-9a-f]{8,17}$",
+            description="with a VPC of yours: the nodes' security group; else null",
+        ),
+    ] = None
     cidr: Annotated[str, Field(description="the VPC's IPv4 range, for example 10.42.0.0/16")] = "10.42.0.0/16"
     zone_id: Annotated[
         str,
@@ -91,7 +124,12 @@ class Cluster(Model):
         str, Field(description="an EC2 instance type with Neuron chips; see `neuronkit catalog`")
     ]
     nodes: Annotated[
-        int, Field(ge=1, le=10_000, description="how many instances the cluster may grow to: 1 to 10000")
+        int,
+        Field(
+            ge=1,
+            le=100_000,
+            description="how many instances the cluster (each cell of it) may grow to: 1 to 100000",
+        ),
     ]
     capacity: Annotated[PartName, Field(description="the name of an entry under `capacity`")]
     placement_group: Annotated[
@@ -109,6 +147,16 @@ class Cluster(Model):
             description="physical NeuronCores joined into one logical core (LNC): 1, 2, or null for the chip's default",
         ),
     ] = None
+    shape: Annotated[
+        Shape | None,
+        Field(
+            description="for a type that no EC2 API names yet: trn3-gen1, trn3-gen2 or trainium4 says what a node is "
+            "made of, and instance_type is the name that you were given; else null"
+        ),
+    ] = None
+    cells: Annotated[
+        int, Field(ge=1, le=1000, description="independently deployed copies of this cluster: 1 to 1000")
+    ] = 1
     root_volume_gib: Annotated[
         int, Field(ge=64, le=16_384, description="root volume in GiB: 64 to 16384")
     ] = 512
@@ -140,13 +188,33 @@ class Software(Model):
 
 
 class Parallelism(Model):
-    """Degrees over logical cores. Their product must be the job's logical cores; data null takes what is left."""
+    """Degrees over logical cores. Their product must be the job's logical cores; data null takes what is left.
+
+    Experts are spread over the data-parallel ranks: `expert` divides `data` and multiplies nothing.
+    """
 
     tensor: Annotated[int, Field(ge=1, description="tensor-parallel degree in logical cores")] = 1
     pipeline: Annotated[int, Field(ge=1, description="pipeline-parallel degree")] = 1
     data: Annotated[int | None, Field(ge=1, description="data-parallel degree, or null for what is left")] = (
         None
     )
+    expert: Annotated[
+        int, Field(ge=1, description="expert-parallel degree; it divides the data-parallel degree")
+    ] = 1
+
+
+class ModelShape(Model):
+    """What the trained model is made of, for checks of divisibility and of memory. Any key may be left out."""
+
+    parameters_billions: Annotated[
+        float | None, Field(gt=0, strict=False, description="parameters in billions, such as 8")
+    ] = None
+    layers: Annotated[int | None, Field(ge=1, description="transformer layers")] = None
+    attention_heads: Annotated[int | None, Field(ge=1, description="attention (query) heads")] = None
+    key_value_heads: Annotated[
+        int | None, Field(ge=1, description="key/value heads, where fewer than attention heads")
+    ] = None
+    experts: Annotated[int | None, Field(ge=1, description="experts of a mixture-of-experts model")] = None
 
 
 class Job(Model):
@@ -178,6 +246,9 @@ class Job(Model):
         ),
     ] = None
     parallelism: Parallelism = Parallelism()
+    model: Annotated[ModelShape | None, Field(description="the model's layers, heads and size, or null")] = (
+        None
+    )
     precision: Annotated[Precision, Field(description="fp32, bf16, fp16 or fp8")] = "bf16"
     data: Annotated[
         str | None,
@@ -204,6 +275,14 @@ class Job(Model):
         int,
         Field(ge=1, le=60 * 24 * 182, description="minutes after which an attempt is stopped: 1 to 262080"),
     ]
+    checkpoint_minutes: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=60 * 24,
+            description="the longest time between two checkpoints in minutes, or null if unknown",
+        ),
+    ] = None
     sync_seconds: Annotated[
         int,
         Field(ge=5, le=3600, description="seconds between two uploads of metrics and checkpoints: 5 to 3600"),
@@ -247,3 +326,7 @@ class Environment(Model):
     clusters: Annotated[dict[PartName, Cluster], Field(min_length=1)]
     software: Software = Software()
     jobs: dict[PartName, Job] = {}
+    suppress: Annotated[
+        tuple[Suppression, ...],
+        Field(description="a list of findings that are accepted, each with its reason"),
+    ] = ()
