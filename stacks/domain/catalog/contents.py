@@ -68,7 +68,7 @@ class Catalog:
 
     def service_price(self, what: ServiceItem, region: str) -> ServicePrice | None:
         """None: unknown."""
-        return next((p for p in self.service_prices if p.what == what and p.region == region), None)
+        return next((p for p in self.service_prices if p.what == what and p.region in (region, None)), None)
 
 
 def _size_of(instance_type: InstanceType) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from typing import Literal
 
 PriceKind = Literal["on-demand", "spot", "capacity-block"]
@@ -15,7 +16,12 @@ ServiceItem = Literal[
     "logs-ingestion",
     "s3-standard",
     "interface-endpoint",
+    "dashboard",
+    "custom-metric",
+    "eks-control-plane",
+    "load-balancer",
 ]
+ServiceUnit = Literal["hour", "GB", "GB-month", "month"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +45,22 @@ class ServicePrice:
     """What the kit's stacks use besides instances."""
 
     what: ServiceItem
-    unit: Literal["hour", "GB", "GB-month"]
-    """What `usd` buys one of."""
+    unit: ServiceUnit
+    """What `usd` buys one of; "month" is one dashboard or metric for a month."""
     usd: float
-    region: str
+    region: str | None
+    """None where AWS has one price for all regions."""
     as_of: str
     source: str
     note: str = ""
+
+
+def earliest_date(as_of: str) -> date:
+    """The first day that "2026", "2026-10" or "2026-10-04" may mean. Raises ValueError for anything else."""
+    parts = [int(part) for part in as_of.split("-")]
+    if len(parts) > 3:
+        raise ValueError(f"no date: {as_of}")
+    return date(*(*parts, 1, 1)[:3])
 
 
 def best_price(prices: Iterable[Price], kind: str, region: str) -> Price | None:
