@@ -57,8 +57,8 @@ class Deployed:
 
 def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deployed:
     loaded = load_plan(file, local=console.local)
-    console.findings(loaded.findings)
     cloud = open_cloud(console, loaded.plan.region, loaded.plan.account)
+    console.findings(loaded.findings)
     loaded = _with_lock(console, cloud, loaded)
     refuse_unresolved(loaded.plan, loaded.lock, str(file), is_local=cloud.is_local)
     plan = replace(loaded.plan, account=cloud.account)

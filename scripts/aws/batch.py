@@ -10,7 +10,6 @@ from scripts.aws.cloud import Cloud
 
 _SERVICE = "batch"
 ACTIVE_STATES = ("SUBMITTED", "PENDING", "RUNNABLE", "STARTING", "RUNNING")
-FINAL_STATES = ("SUCCEEDED", "FAILED")
 _DESCRIBE_AT_ONCE = 100
 
 
@@ -36,7 +35,6 @@ class JobQueue:
     reason: str
     state_limits: tuple[dict[str, Any], ...]
     """JobStateTimeLimitAction, as the API says them."""
-    compute_environments: tuple[str, ...]
     tags: dict[str, str]
 
 
@@ -69,18 +67,14 @@ class Job:
     id: str
     state: str
     reason: str
-    queue_arn: str
     created_at: int
     nodes: int
-    main_node: int
     exit_code: int | None
     container_reason: str
     log_streams: tuple[str, ...]
     """Of every attempt, oldest first."""
-    attempts: int
     vcpus: int | None
     """Of the whole job, where the definition gives them."""
-    tags: dict[str, str]
 
     @property
     def is_active(self) -> bool:
@@ -217,9 +211,6 @@ def _job_queue(raw: dict[str, Any]) -> JobQueue:
         status=raw.get("status", ""),
         reason=raw.get("statusReason", ""),
         state_limits=tuple(raw.get("jobStateTimeLimitActions") or ()),
-        compute_environments=tuple(
-            order["computeEnvironment"] for order in raw.get("computeEnvironmentOrder") or ()
-        ),
         tags=dict(raw.get("tags") or {}),
     )
 
@@ -239,16 +230,12 @@ def _job(raw: dict[str, Any]) -> Job:
         id=raw["jobId"],
         state=raw["status"],
         reason=raw.get("statusReason", ""),
-        queue_arn=raw.get("jobQueue", ""),
         created_at=raw.get("createdAt", 0),
         nodes=node_properties.get("numNodes", 1),
-        main_node=node_properties.get("mainNode", 0),
         exit_code=container.get("exitCode"),
         container_reason=container.get("reason", ""),
         log_streams=tuple(dict.fromkeys(stream for stream in streams if stream)),
-        attempts=len(attempts),
         vcpus=_vcpus(node_properties),
-        tags=dict(raw.get("tags") or {}),
     )
 
 

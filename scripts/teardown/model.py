@@ -23,8 +23,6 @@ class Ownership(StrEnum):
     OURS = "ours"
     SUSPECT = "suspect"
     """Named like ours, but not tagged: listed, never touched."""
-    KEPT = "kept"
-    """Stays on purpose, or because AWS keeps it."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

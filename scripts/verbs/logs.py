@@ -15,7 +15,7 @@ from scripts.console import Console
 @click.option("--node", type=click.IntRange(min=0), help="Only this node, counted from 0.")
 @click.option("--follow", is_flag=True, help="Go on until the run ends.")
 @click.pass_obj
-def command(console: Console, file: Path, run: str, node: int | None, follow: bool) -> int | None:
+def command(console: Console, file: Path, run: str, node: int | None, follow: bool) -> None:
     """Print the log of RUN, all nodes by time. With --json, one document with the lines."""
     from scripts.aws.session import open_cloud
     from scripts.following import Follower
@@ -31,10 +31,10 @@ def command(console: Console, file: Path, run: str, node: int | None, follow: bo
     lines: list[str] = []
     on_line = lines.append if console.json else click.echo
     follower = Follower(cloud, found.outputs.log_group, console.progress, on_line, node)
+    job = found.job
     if follow:
-        follower.follow(found.job.id)
+        job = follower.follow(job.id)
     else:
-        follower.print_once(found.job)
+        follower.print_once(job)
     if console.json:
-        console.result({"run": run, "state": found.job.state, "lines": lines}, "")
-    return None
+        console.result({"run": run, "state": job.state, "lines": lines}, "")

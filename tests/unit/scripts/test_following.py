@@ -15,8 +15,8 @@ from stacks.domain.errors import WorldError
 from tests.unit.scripts.fakes import a_cloud
 
 JOB = Job(
-    name="smoke-1", id="id", state="RUNNABLE", reason="", queue_arn="q", created_at=1, nodes=2, main_node=0,
-    exit_code=None, container_reason="", log_streams=(), attempts=0, vcpus=None, tags={},
+    name="smoke-1", id="id", state="RUNNABLE", reason="", created_at=1, nodes=2,
+    exit_code=None, container_reason="", log_streams=(), vcpus=None,
 )  # fmt: skip
 Look = tuple[Job, tuple[Job, ...]]
 

@@ -26,10 +26,10 @@ PLAN = plan_of()
 NETWORK, STORAGE, CLUSTER = PLAN.stacks.all
 BUCKET = "pilot-storage-1"
 ENVIRONMENT = ComputeEnvironment("ce", "arn:ce", "ENABLED", "VALID", "", 512, {})
-QUEUE = JobQueue("q", "arn:q", "ENABLED", "VALID", "", (), (), {})
+QUEUE = JobQueue("q", "arn:q", "ENABLED", "VALID", "", (), {})
 DETAIL = Job(
-    name="", id="", state="", reason="", queue_arn="arn:q", created_at=1, nodes=4, main_node=0, exit_code=None,
-    container_reason="", log_streams=(), attempts=0, vcpus=512, tags={},
+    name="", id="", state="", reason="", created_at=1, nodes=4, exit_code=None,
+    container_reason="", log_streams=(), vcpus=512,
 )  # fmt: skip
 
 

@@ -13,8 +13,8 @@ from scripts.waiting_reasons import Surroundings, reasons
 from tests.environments import plan_of
 
 JOB = Job(
-    name="smoke-1", id="1", state="RUNNABLE", reason="", queue_arn="q", created_at=1, nodes=4, main_node=0,
-    exit_code=None, container_reason="", log_streams=(), attempts=0, vcpus=512, tags={},
+    name="smoke-1", id="1", state="RUNNABLE", reason="", created_at=1, nodes=4,
+    exit_code=None, container_reason="", log_streams=(), vcpus=512,
 )  # fmt: skip
 ENVIRONMENT = ComputeEnvironment("ce", "arn:ce", "ENABLED", "VALID", "ComputeEnvironment Healthy", 512, {})
 LIMIT = {
@@ -23,7 +23,7 @@ LIMIT = {
     "maxTimeSeconds": 600,
     "action": "CANCEL",
 }
-QUEUE = JobQueue("queue", "arn:q", "ENABLED", "VALID", "JobQueue Healthy", (LIMIT,), ("arn:ce",), {})
+QUEUE = JobQueue("queue", "arn:q", "ENABLED", "VALID", "JobQueue Healthy", (LIMIT,), {})
 BLOCK = CapacityReservation(
     "cr-1",
     "active",

@@ -25,7 +25,7 @@ def ids(items: tuple[Item, ...]) -> list[str]:
 
 
 def queue(name: str, tags: dict[str, str]) -> JobQueue:
-    return JobQueue(name, f"arn:queue/{name}", "ENABLED", "VALID", "", (), (), tags)
+    return JobQueue(name, f"arn:queue/{name}", "ENABLED", "VALID", "", (), tags)
 
 
 def test_jobs_of_our_queues_are_ours_and_of_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
