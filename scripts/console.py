@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from stacks.domain.errors import KitError, WorldError
-from stacks.domain.findings import Finding, FindingsError
+from stacks.domain.findings import Finding, FindingsError, WorldFindingsError
 
 
 class ReaderGoneError(Exception):
@@ -36,7 +36,7 @@ class Console:
 
     def error(self, error: KitError) -> None:
         """For people on stderr; with --json the same as a document on stdout."""
-        findings = error.findings if isinstance(error, FindingsError) else ()
+        findings = error.findings if isinstance(error, FindingsError | WorldFindingsError) else ()
         if self.json:
             self.result(
                 {"error": error.message, "hint": error.hint, "findings": [f.as_dict() for f in findings]}, ""

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stacks.domain.catalog import load_catalog
-from stacks.domain.cost import Cost, estimate
+from stacks.domain.cost import Basis, Cost, estimate
 from stacks.domain.environment import Loaded, Source, read, read_source, well_shaped_part
 from stacks.domain.findings import Finding, FindingsError, NotChecked, Severity, has_errors
+from stacks.domain.live import LiveFacts
 from stacks.domain.lock import Lock, lock_path, read_lock
 from stacks.domain.plan import Plan, make_plan
-from stacks.domain.rules import in_file_order, not_checked, run_rules
+from stacks.domain.rules import in_file_order, not_checked, run_live_rules, run_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +42,40 @@ class LoadedPlan:
         return estimate(self.plan, load_catalog())
 
 
-def check(file: Path) -> Checked:
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A plan against live facts. An error among `findings` is the world's no."""
+
+    live: LiveFacts
+    findings: tuple[Finding, ...]
+    not_checked: tuple[NotChecked, ...]
+
+
+def check(file: Path, basis: Basis | None = None) -> Checked:
     """Raises FindingsError, with everything that can be found at once, when the file has not the right shape."""
     source = read_source(file)
     try:
         loaded = Loaded(read(source), source, file)
     except FindingsError as error:
         raise FindingsError(in_file_order((*error.findings, *_errors_in_the_rest(source, file)))) from None
-    return Checked(loaded, run_rules(loaded, load_catalog()), not_checked(loaded))
+    findings = run_rules(loaded, load_catalog(), basis)
+    return Checked(loaded, findings, _not_asked(loaded, findings))
+
+
+def _not_asked(loaded: Loaded, findings: tuple[Finding, ...]) -> tuple[NotChecked, ...]:
+    catalog = load_catalog()
+    plan = None if has_errors(findings) else make_plan(loaded.environment, None, catalog)
+    return not_checked(loaded, plan, catalog, LiveFacts())
+
+
+def judge(loaded: LoadedPlan, live: LiveFacts) -> Judged:
+    """What AWS's answers say against the plan, and what they leave open."""
+    catalog = load_catalog()
+    return Judged(
+        live,
+        run_live_rules(loaded.loaded, loaded.plan, catalog, live),
+        not_checked(loaded.loaded, loaded.plan, catalog, live),
+    )
 
 
 def _errors_in_the_rest(source: Source, file: Path) -> list[Finding]:
@@ -59,12 +86,16 @@ def _errors_in_the_rest(source: Source, file: Path) -> list[Finding]:
     return [finding for finding in found if finding.severity is Severity.ERROR]
 
 
-def load_plan(file: Path, *, local: bool = False) -> LoadedPlan:
-    """Raises FindingsError with every finding when there is an error among them."""
-    checked = check(file)
+def load_plan(file: Path, *, local: bool = False, basis: Basis | None = None) -> LoadedPlan:
+    """Raises FindingsError with every finding when there is an error among them. `basis` is of the cost."""
+    return plan_of(check(file, basis), local=local)
+
+
+def plan_of(checked: Checked, *, local: bool) -> LoadedPlan:
+    """Raises FindingsError when the file has errors."""
     if has_errors(checked.findings):
         raise FindingsError(checked.findings)
-    path = lock_path(file, local=local)
+    path = lock_path(checked.loaded.path, local=local)
     lock = read_lock(path)
     unusable = _unusable(lock, str(path), checked.loaded.environment.region, local=local) if lock else ()
     plan = make_plan(checked.loaded.environment, None if unusable else lock, load_catalog())

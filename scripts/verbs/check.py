@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from scripts.console import Console
 
+if TYPE_CHECKING:
+    from stacks.domain.findings import Finding, NotChecked
+
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--live",
+    is_flag=True,
+    help="Ask AWS as well: offerings, quotas, AMIs, reservations, your network, the account.",
+)
 @click.pass_obj
-def command(console: Console, file: Path) -> int:
-    """Find everything that is wrong in an environment FILE at once; touches no network.
+def command(console: Console, file: Path, live: bool) -> int:
+    """Find everything that is wrong in an environment FILE at once; without --live it touches no network.
 
-    Exit code 2 when there is an error, 0 when there are only warnings.
+    Exit code 2 when the file has an error, 3 when the file is right and AWS says no, or could not be asked at all; 0
+    when there are only warnings. What could not be asked is listed as not checked, which is never "fine".
     """
     from scripts.loading import check
-    from stacks.domain.findings import FindingsError, Severity, has_errors
+    from stacks.domain.findings import FindingsError, has_errors
 
     try:
         checked = check(file)
-        findings, skipped = checked.findings, checked.not_checked
     except FindingsError as error:
-        findings, skipped = error.findings, ()
+        return _report(console, file, error.findings, (), 2)
+    if has_errors(checked.findings) or not live:
+        code = 2 if has_errors(checked.findings) else 0
+        return _report(console, file, checked.findings, checked.not_checked, code)
+    from scripts.live_facts import ask
+    from scripts.loading import judge, plan_of
+
+    loaded = plan_of(checked, local=console.local)
+    asked = ask(console, loaded.loaded.environment, loaded.plan)
+    judged = judge(loaded, asked.facts)
+    code = asked.error.exit_code if asked.error else 3 if has_errors(judged.findings) else 0
+    return _report(console, file, (*loaded.findings, *judged.findings), judged.not_checked, code)
+
+
+def _report(
+    console: Console, file: Path, findings: Sequence[Finding], skipped: Sequence[NotChecked], code: int
+) -> int:
+    from stacks.domain.findings import Severity, in_words
+
     document = {"findings": [f.as_dict() for f in findings], "not_checked": [n.as_dict() for n in skipped]}
     if not console.json:
         console.findings(findings)
-    for item in skipped if not console.json else ():
-        console.progress(f"not checked: {item.why} [{item.id}]")
-    errors = sum(f.severity is Severity.ERROR for f in findings)
-    warnings = len(findings) - errors
-    console.result(document, f"{file}: {_count(errors, 'error')}, {_count(warnings, 'warning')}")
-    return 2 if has_errors(findings) else 0
+        for line in in_words(skipped):
+            console.progress(line)
+    counts = ", ".join(
+        _count(sum(f.severity is severity for f in findings), severity.value)
+        for severity in (Severity.ERROR, Severity.WARNING)
+    )
+    console.result(document, f"{file}: {counts}")
+    return code
 
 
 def _count(number: int, noun: str) -> str:

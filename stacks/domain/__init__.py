@@ -7,12 +7,14 @@ software      bundled data    -> images, AMIs, SDKs   and which of them fit toge
 selection     Environment     -> Selection            the image of each job and the AMI of each cluster
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
 plan          Environment + Lock + Catalog -> Plan    nodes, chips, cores, interfaces, images, names
-cost          Plan + Catalog  -> Cost                 lines with source and date; unknown stays unknown
+prices        Catalog, price files, AWS's list        what one unit costs, and who says so
+cost          Plan + Prices   -> Cost                 lines with source and date; unknown stays unknown
+quotas        Plan + LiveFacts -> states              enough, short by so many vCPUs, or not checked
 rules         Environment     -> findings             id, where, given, allowed, fix, source
 render, jobs  Plan            -> files and requests   runtime files, job packages, job definitions
 capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
 rendered_files Plan           -> the files that `render` writes
-plan_report   Plan + Cost     -> document, text       what `plan` prints
+plan_report, cost_report: Plan + Cost -> document, text  what `plan` prints
 
-findings, errors, names, reservations, secret_words and shipped_jobs are the words that all stages share.
+findings, errors, live, names, reservations, secret_words and shipped_jobs are the words that all stages share.
 """

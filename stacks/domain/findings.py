@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-from stacks.domain.errors import InputError
+from stacks.domain.errors import InputError, WorldError
 from stacks.domain.secret_words import without_secrets
 
 GIVEN_CHARACTERS_MAX = 120
@@ -56,6 +56,23 @@ class NotChecked:
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
+
+
+def in_words(not_checked: Iterable[NotChecked]) -> list[str]:
+    """One line for each reason, with the ids of all the rules that it stops."""
+    ids: dict[str, list[str]] = {}
+    for item in not_checked:
+        ids.setdefault(item.why, []).append(item.id)
+    return [printable(f"not checked: {why} [{' '.join(dict.fromkeys(rules))}]") for why, rules in ids.items()]
+
+
+class WorldFindingsError(WorldError):
+    """Stops a command because AWS says no to a file that is right; carries all findings."""
+
+    def __init__(self, findings: Iterable[Finding], hint: str = "") -> None:
+        self.findings = tuple(findings)
+        errors = sum(f.severity is Severity.ERROR for f in self.findings)
+        super().__init__(f"AWS says no: {errors} finding{'s' if errors != 1 else ''}", hint)
 
 
 class FindingsError(InputError):

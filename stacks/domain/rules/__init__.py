@@ -6,12 +6,20 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from stacks.domain.catalog import Catalog
+from stacks.domain.cost import Basis, Cost, estimate
 from stacks.domain.environment import Loaded
 from stacks.domain.findings import Finding, NotChecked, has_errors
-from stacks.domain.plan import make_plan
+from stacks.domain.live import LiveFacts
+from stacks.domain.plan import Plan, make_plan
 from stacks.domain.rules import (
     capacity,
     instances,
+    live_account,
+    live_images,
+    live_network,
+    live_offerings,
+    live_quotas,
+    live_reservations,
     money,
     names_and_tags,
     network,
@@ -22,6 +30,16 @@ from stacks.domain.rules import (
 from stacks.domain.rules.rule import Facts, Rule
 from stacks.domain.selection import select
 
+LIVE_RULES: tuple[Rule, ...] = (
+    *live_offerings.RULES,
+    *live_quotas.RULES,
+    *live_reservations.RULES,
+    *live_images.RULES,
+    *live_account.RULES,
+    *live_network.RULES,
+)
+"""What only AWS can answer: each has `needs`."""
+
 ALL_RULES: tuple[Rule, ...] = (
     *instances.RULES,
     *capacity.RULES,
@@ -31,33 +49,54 @@ ALL_RULES: tuple[Rule, ...] = (
     *secrets.RULES,
     *names_and_tags.RULES,
     *money.RULES,
-)
-
-# What only AWS can answer. Until `check` can ask (live facts), it says that it did not.
-LIVE_CHECKS = (
-    (
-        "NK901",
-        "quotas in vCPUs: the account was not asked; ask Service Quotas for the codes that `plan` lists",
-    ),
-    ("NK902", "zone offerings today: the catalog's capture was read, not EC2"),
-    ("NK903", "the reservation's or block's type, zone, size, state and dates: EC2 was not asked"),
+    *LIVE_RULES,
 )
 
 
-def run_rules(loaded: Loaded, catalog: Catalog) -> tuple[Finding, ...]:
-    """Every finding of every rule, in the order of the file."""
+def run_rules(loaded: Loaded, catalog: Catalog, basis: Basis | None = None) -> tuple[Finding, ...]:
+    """Every finding of every rule, in the order of the file; `basis` is of the cost."""
     environment = loaded.environment
     facts = Facts(environment, catalog, select(environment, catalog), loaded.path.parent)
     findings = [f for rule in ALL_RULES for f in rule.findings(facts, loaded.source)]
     if not has_errors(findings):
-        facts = replace(facts, plan=make_plan(environment, None, catalog))
+        plan = make_plan(environment, None, catalog)
+        facts = replace(facts, plan=plan, cost=estimate(plan, catalog, basis))
         findings += [f for rule in money.RULES for f in rule.findings(facts, loaded.source)]
     return in_file_order(findings)
 
 
-def not_checked(loaded: Loaded) -> tuple[NotChecked, ...]:
-    bought = any(capacity.id for capacity in loaded.environment.capacity.values())
-    return tuple(NotChecked(id_, why) for id_, why in LIVE_CHECKS if id_ != "NK903" or bought)
+def with_cost_judged(
+    findings: Iterable[Finding], loaded: Loaded, plan: Plan, catalog: Catalog, cost: Cost
+) -> tuple[Finding, ...]:
+    """The findings with those about money made anew: better prices are known now."""
+    environment = loaded.environment
+    about_money = {rule.id for rule in money.RULES}
+    facts = Facts(
+        environment, catalog, select(environment, catalog), loaded.path.parent, plan=plan, cost=cost
+    )
+    judged = [f for rule in money.RULES for f in rule.findings(facts, loaded.source)]
+    return in_file_order((*(f for f in findings if f.id not in about_money), *judged))
+
+
+def run_live_rules(loaded: Loaded, plan: Plan, catalog: Catalog, live: LiveFacts) -> tuple[Finding, ...]:
+    """What AWS's answers say against a plan of a file without errors."""
+    facts = _live_facts(loaded, plan, catalog, live)
+    return in_file_order(f for rule in LIVE_RULES for f in rule.findings(facts, loaded.source))
+
+
+def not_checked(
+    loaded: Loaded, plan: Plan | None, catalog: Catalog, live: LiveFacts
+) -> tuple[NotChecked, ...]:
+    """The rules that lack an answer of AWS. `plan` is None while the file has errors."""
+    if plan is None:
+        return tuple(NotChecked(rule.id, "the file has errors: mend them first") for rule in LIVE_RULES)
+    facts = _live_facts(loaded, plan, catalog, live)
+    return tuple(missing for rule in LIVE_RULES for missing in rule.not_checked(facts))
+
+
+def _live_facts(loaded: Loaded, plan: Plan, catalog: Catalog, live: LiveFacts) -> Facts:
+    environment = loaded.environment
+    return Facts(environment, catalog, select(environment, catalog), loaded.path.parent, plan=plan, live=live)
 
 
 def in_file_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 
 from stacks.domain.catalog import Catalog, InstanceType
+from stacks.domain.cost import Cost
 from stacks.domain.environment import Environment, Path, Source, format_path
-from stacks.domain.findings import Finding, Severity
+from stacks.domain.findings import Finding, NotChecked, Severity
+from stacks.domain.live import CouldNotAsk, LiveFacts
 from stacks.domain.plan import Plan
 from stacks.domain.selection import Selection
 
@@ -36,6 +38,10 @@ class Facts:
     """Of the environment file: relative source directories start there."""
     plan: Plan | None = None
     """None while the environment has errors."""
+    cost: Cost | None = None
+    """Of `plan`."""
+    live: LiveFacts = field(default_factory=LiveFacts)
+    """Without answers where AWS was not asked."""
 
     def instance_type(self, cluster: str) -> InstanceType | None:
         """None where the file names no type of the catalog; another rule says so."""
@@ -51,6 +57,20 @@ Check = Callable[[Facts], Iterator[Problem]]
 
 
 @dataclass(frozen=True, slots=True)
+class Need:
+    """The answers of AWS that a rule needs. None of them: the file gives nothing to ask about."""
+
+    what: str
+    answers: Callable[[Facts], Iterator[object]]
+
+    def missing(self, facts: Facts) -> Iterator[str]:
+        """Why, for each answer that is not there."""
+        for answer in self.answers(facts):
+            if isinstance(answer, CouldNotAsk):
+                yield f"{self.what}: {answer.why}"
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     id: str
     severity: Severity
@@ -58,6 +78,13 @@ class Rule:
     why: str
     source: str
     check: Check
+    needs: Need | None = None
+    """None: the file and the bundled data are enough. Else `check` passes over what was not answered."""
+
+    def not_checked(self, facts: Facts) -> Iterator[NotChecked]:
+        if self.needs is not None:
+            for why in dict.fromkeys(self.needs.missing(facts)):
+                yield NotChecked(self.id, why)
 
     def findings(self, facts: Facts, source: Source) -> Iterator[Finding]:
         for problem in self.check(facts):

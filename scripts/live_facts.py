@@ -1,0 +1,150 @@
+"""Asks AWS everything that a plan needs to know, all at once. The only stage that makes live facts; it changes nothing.
+
+Each question is asked by itself, in parallel: a refusal stays with its question, and the slowest answer is the wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, TypeVar
+
+from scripts.aws import capacity_blocks, cloudformation, ec2_networks, ec2_offerings, iam, service_quotas, ssm
+from scripts.aws.cloud import Cloud
+from scripts.aws.session import open_cloud
+from scripts.bootstrapping import bootstrap_version
+from scripts.console import Console
+from stacks.domain.catalog import Catalog, load_catalog
+from stacks.domain.environment import Environment
+from stacks.domain.errors import KitError
+from stacks.domain.live import (
+    Answer,
+    BlockHealth,
+    CouldNotAsk,
+    LiveAmi,
+    LiveFacts,
+    LiveStack,
+    unanswered,
+)
+from stacks.domain.names import ENVIRONMENT_TAG
+from stacks.domain.plan import AmiPlan, Plan
+from stacks.domain.quotas import families_of, needed_vcpus
+from stacks.domain.reservations import CAPACITY_BLOCK
+from stacks.domain.rules.live_account import service_roles
+
+_QUESTIONS_AT_ONCE: Final = 24
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`error`: nobody could be asked at all (no credentials, another account); then `facts` say so everywhere."""
+
+    facts: LiveFacts
+    error: KitError | None = None
+
+
+def ask(console: Console, environment: Environment, plan: Plan) -> Asked:
+    """The account is the file's; where it names none, that of the credentials."""
+    try:
+        cloud = open_cloud(console, plan.region, plan.account, account_required=False)
+    except KitError as error:
+        return Asked(unanswered(error.message), error)
+    return Asked(collect(cloud, environment, plan, load_catalog(), datetime.now(UTC)))
+
+
+def collect(
+    cloud: Cloud, environment: Environment, plan: Plan, catalog: Catalog, as_of: datetime
+) -> LiveFacts:
+    """Everything that the live rules may want to know of this plan."""
+    codes = tuple(needed_vcpus(plan, catalog))
+    families = families_of(codes, catalog)
+    network = environment.network
+    with ThreadPoolExecutor(_QUESTIONS_AT_ONCE) as pool:
+
+        def one(question: Callable[..., T], *arguments: object) -> Future[Answer[T]]:
+            return pool.submit(_asked, question, cloud, *arguments)
+
+        def each(question: Callable[..., T], keys: Iterable[str]) -> dict[str, Future[Answer[T]]]:
+            return {key: one(question, key) for key in keys}
+
+        zones = one(ec2_offerings.zones)
+        offered = one(ec2_offerings.offered_zone_ids, {c.instance_type for c in plan.clusters})
+        running = one(ec2_offerings.running_on_demand, families, plan.name)
+        unused = one(ec2_offerings.unused_reservations, families)
+        stacks = one(_stacks, frozenset(plan.stacks.all))
+        bootstrap = one(bootstrap_version, plan.cdk_qualifier)
+        limits = each(service_quotas.ec2_limit, codes)
+        amis = {ami.reference: one(_ami, ami) for ami in _amis(plan)}
+        reservations = each(capacity_blocks.find_reservation, _reservation_ids(plan))
+        blocks = each(_block_health, _reservation_ids(plan, only=CAPACITY_BLOCK))
+        roles = each(iam.role_exists, service_roles(plan))
+        subnets = each(ec2_networks.find_subnet, _given(network.subnet_id))
+        groups = each(ec2_networks.find_group, _given(network.security_group_id))
+        groups |= each(ec2_networks.find_default_group, _given(None if network.vpc == "new" else network.vpc))
+        return LiveFacts(
+            as_of=as_of,
+            zones=zones.result(),
+            offered_zone_ids=offered.result(),
+            quota_limits=_results(limits),
+            running=running.result(),
+            unused_reservations=unused.result(),
+            amis=_results(amis),
+            reservations=_results(reservations),
+            blocks=_results(blocks),
+            stacks=stacks.result(),
+            bootstrap_version=bootstrap.result(),
+            service_roles=_results(roles),
+            subnets=_results(subnets),
+            security_groups=_results(groups),
+        )
+
+
+def _asked(question: Callable[..., T], cloud: Cloud, *arguments: object) -> Answer[T]:
+    try:
+        return question(cloud, *arguments)
+    except KitError as error:
+        return CouldNotAsk(error.message)
+
+
+def _results(futures: dict[str, Future[Answer[T]]]) -> dict[str, Answer[T]]:
+    return {key: future.result() for key, future in futures.items()}
+
+
+def _stacks(cloud: Cloud, names: frozenset[str]) -> tuple[LiveStack, ...]:
+    return tuple(
+        LiveStack(stack.name, stack.status, stack.tags.get(ENVIRONMENT_TAG))
+        for stack in cloudformation.all_stacks(cloud)
+        if stack.name in names
+    )
+
+
+def _amis(plan: Plan) -> tuple[AmiPlan, ...]:
+    """Each once, though many clusters share one."""
+    return tuple({cluster.ami.reference: cluster.ami for cluster in plan.clusters if cluster.ami}.values())
+
+
+def _ami(cloud: Cloud, ami: AmiPlan) -> LiveAmi | None:
+    """The one that the lock says; without a lock, the one that a deploy would lock now."""
+    image_id = ami.id if ami.is_resolved else ssm.find_parameter(cloud, ami.reference)
+    return ec2_offerings.find_ami(cloud, image_id) if image_id else None
+
+
+def _reservation_ids(plan: Plan, only: str | None = None) -> tuple[str, ...]:
+    capacities = (cluster.capacity for cluster in plan.clusters)
+    return tuple(dict.fromkeys(c.id for c in capacities if c.id is not None and only in (None, c.kind)))
+
+
+def _block_health(cloud: Cloud, reservation_id: str) -> BlockHealth:
+    found = capacity_blocks.find_reservation(cloud, reservation_id)
+    if found is None:
+        return BlockHealth("", None)
+    block = capacity_blocks.with_block(cloud, found)
+    return BlockHealth(block.interconnect, block.unavailable)
+
+
+def _given(id_: str | None) -> tuple[str, ...]:
+    return () if id_ is None else (id_,)

@@ -1,0 +1,122 @@
+"""What a plan needs of EC2's vCPU quotas, and whether the account's limits and present use leave room for it.
+
+EC2 counts vCPUs, not instances, by group of families: all clusters of a plan that share a quota add up. Capacity
+blocks are not charged to these quotas; a reservation that is held already is in the account's use, not in the need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from stacks.domain.catalog import Catalog
+from stacks.domain.live import CouldNotAsk, LiveFacts, QuotaLimit, RunningNodes
+from stacks.domain.plan import ClusterPlan, Plan
+
+ENOUGH, SHORT, NOT_CHECKED = "enough", "short", "not checked"
+QUOTA_SOURCE = (
+    "EC2 user guide, ec2-on-demand-instances (limits in vCPUs) and ec2-capacity-reservations "
+    "(active and unused reservations count)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaState:
+    """`used_vcpus` are those of others: this environment's own running nodes are in `needed_vcpus` already."""
+
+    code: str
+    name: str
+    needed_vcpus: int
+    limit_vcpus: int | None
+    used_vcpus: int | None
+    state: str
+    """enough, short, or not checked."""
+    short_by: int | None
+    """In vCPUs; with unknown use the least that is missing. None unless the state is short."""
+    why: str = ""
+    """Why it was not checked."""
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def text(self) -> str:
+        head = f"{self.code} ({self.name}): {self.needed_vcpus:,} vCPUs needed"
+        if self.state == NOT_CHECKED:
+            return f"{head}; not checked: {self.why}"
+        used = "unknown" if self.used_vcpus is None else f"{self.used_vcpus:,}"
+        verdict = f"short by {self.short_by:,}" if self.short_by is not None else ENOUGH
+        return f"{head}, limit {self.limit_vcpus:,}, used by others {used}: {verdict}"
+
+
+def quota_code(cluster: ClusterPlan, catalog: Catalog) -> str | None:
+    """Of the quota that a cluster is charged to; None when it is charged to none, or nothing says to which."""
+    found = catalog.instance_types.get(cluster.instance_type)
+    return found.quota_code_on_demand if found and cluster.capacity.kind == "on-demand" else None
+
+
+def needed_vcpus(plan: Plan, catalog: Catalog) -> dict[str, int]:
+    """By quota code, over the whole plan."""
+    needs: dict[str, int] = {}
+    for cluster in plan.clusters:
+        code = quota_code(cluster, catalog)
+        if code is not None:
+            needs[code] = needs.get(code, 0) + cluster.vcpus
+    return dict(sorted(needs.items()))
+
+
+def families_of(codes: Iterable[str], catalog: Catalog) -> tuple[str, ...]:
+    """The instance families that these quotas count."""
+    wanted = frozenset(codes)
+    types = catalog.instance_types.values()
+    return tuple(sorted({t.family for t in types if t.quota_code_on_demand in wanted}))
+
+
+def quota_states(plan: Plan, catalog: Catalog, live: LiveFacts) -> tuple[QuotaState, ...]:
+    return tuple(_state(code, vcpus, catalog, live) for code, vcpus in needed_vcpus(plan, catalog).items())
+
+
+def _state(code: str, needed: int, catalog: Catalog, live: LiveFacts) -> QuotaState:
+    name = catalog.quotas[code].name
+    limit = live.of(live.quota_limits, code)
+    used = _used_vcpus(code, catalog, live)
+    if isinstance(limit, CouldNotAsk):
+        known_use = None if isinstance(used, CouldNotAsk) else used
+        return QuotaState(code, name, needed, None, known_use, NOT_CHECKED, None, limit.why)
+    if isinstance(used, CouldNotAsk):
+        return _state_with_unknown_use(code, name, needed, limit, used)
+    short_by = needed + used - limit.vcpus
+    if short_by <= 0:
+        return QuotaState(code, name, needed, limit.vcpus, used, ENOUGH, None)
+    return QuotaState(code, name, needed, limit.vcpus, used, SHORT, min(short_by, needed))
+
+
+def _state_with_unknown_use(
+    code: str, name: str, needed: int, limit: QuotaLimit, used: CouldNotAsk
+) -> QuotaState:
+    """Too low even for an account that runs nothing else: that needs no second answer."""
+    if needed > limit.vcpus:
+        return QuotaState(code, name, needed, limit.vcpus, None, SHORT, needed - limit.vcpus)
+    return QuotaState(code, name, needed, limit.vcpus, None, NOT_CHECKED, None, f"present use: {used.why}")
+
+
+def _used_vcpus(code: str, catalog: Catalog, live: LiveFacts) -> int | CouldNotAsk:
+    total = 0
+    families = families_of([code], catalog)
+    for answer in (live.running, live.unused_reservations):
+        if isinstance(answer, CouldNotAsk):
+            return answer
+        for nodes in answer:
+            if nodes.is_ours or nodes.instance_type.partition(".")[0] not in families:
+                continue
+            each = _vcpus_each(nodes, catalog.instance_types)
+            if each is None:
+                return CouldNotAsk(f"nothing says how many vCPUs a running {nodes.instance_type} has")
+            total += nodes.count * each
+    return total
+
+
+def _vcpus_each(nodes: RunningNodes, instance_types: Mapping[str, Any]) -> int | None:
+    """The catalog's first: EC2's own answer is of the cores that were switched on."""
+    known = instance_types.get(nodes.instance_type)
+    return known.vcpus if known else nodes.vcpus_each

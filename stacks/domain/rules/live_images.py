@@ -1,0 +1,122 @@
+"""The AMI of each cluster, as this region and account see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from stacks.domain.environment import Path
+from stacks.domain.findings import Severity
+from stacks.domain.live import LiveAmi, known
+from stacks.domain.plan import AmiPlan, ClusterPlan
+from stacks.domain.rules.rule import Facts, Need, Problem, Rule
+
+IMAGE_SOURCE = "EC2 API, DescribeImages (botocore 1.44.8)"
+VOLUME_SOURCE = "EC2 API, EbsBlockDevice.VolumeSize: equal to or larger than the snapshot"
+ARCHITECTURE = "x86_64"
+"""Of every Inferentia and Trainium type in the catalog (EC2 DescribeInstanceTypes, captured about 2026-10-01, moto 5.2.5)."""
+
+
+def ami_exists(facts: Facts) -> Iterator[Problem]:
+    for cluster, ami in _wanted(facts):
+        if facts.live.of(facts.live.amis, ami.reference) is None:
+            kind = "AMI" if ami.is_resolved else "SSM parameter"
+            name = ami.id if ami.is_resolved else ami.reference
+            yield Problem(
+                _path(facts, cluster),
+                repr(name),
+                message=f"{facts.environment.region} has no such {kind}, or does not share it with this account",
+                fix="run `neuronkit lock --update`, or name another under software.ami",
+            )
+
+
+def ami_is_available(facts: Facts) -> Iterator[Problem]:
+    for cluster, found in _found(facts):
+        if found.state and found.state != "available":
+            message = f"{found.id} is {found.state}: no node starts from it"
+            yield Problem(_path(facts, cluster), message=message, fix="take another AMI")
+
+
+def ami_is_for_the_processor(facts: Facts) -> Iterator[Problem]:
+    for cluster, found in _found(facts):
+        if found.architecture and found.architecture != ARCHITECTURE:
+            yield Problem(
+                _path(facts, cluster),
+                message=f"{found.id} is for {found.architecture}, {cluster.instance_type} is {ARCHITECTURE}",
+                fix=f"take the AMI's {ARCHITECTURE} form",
+            )
+
+
+def root_volume_holds_the_ami(facts: Facts) -> Iterator[Problem]:
+    for cluster, found in _found(facts):
+        if found.root_snapshot_gib is not None and found.root_snapshot_gib > cluster.root_volume_gib:
+            yield Problem(
+                ("clusters", cluster.name, "root_volume_gib"),
+                str(cluster.root_volume_gib),
+                f"{found.root_snapshot_gib} or more",
+                f"smaller than the snapshot of {found.id}",
+                f"write {found.root_snapshot_gib} or more",
+            )
+
+
+def root_device_is_the_ami_s(facts: Facts) -> Iterator[Problem]:
+    for cluster, found in _found(facts):
+        planned = cluster.ami.root_device_name if cluster.ami else ""
+        if found.root_device_name and found.root_device_name != planned:
+            yield Problem(
+                _path(facts, cluster),
+                message=f"the root device of {found.id} is {found.root_device_name}, the plan says {planned}: "
+                "the node would keep the AMI's small root volume and get a second one",
+                fix="run `neuronkit lock --update`",
+            )
+
+
+def ami_is_not_deprecated(facts: Facts) -> Iterator[Problem]:
+    as_of = facts.live.as_of
+    for cluster, found in _found(facts):
+        if found.deprecated_at is None or as_of is None:
+            continue
+        end = as_of + timedelta(days=facts.environment.lifetime_days)
+        if found.deprecated_at <= end:
+            when = f"{'is' if found.deprecated_at <= as_of else 'will be'} deprecated since {found.deprecated_at:%Y-%m-%d}"
+            when = when.replace("be deprecated since", "be deprecated on")
+            yield Problem(
+                _path(facts, cluster),
+                message=f"{found.id} {when}: it still starts nodes, but is no longer maintained",
+                fix="run `neuronkit lock --update`, or name a newer one",
+            )
+
+
+def _wanted(facts: Facts) -> Iterator[tuple[ClusterPlan, AmiPlan]]:
+    for cluster in facts.plan.clusters if facts.plan else ():
+        if cluster.ami is not None:
+            yield cluster, cluster.ami
+
+
+def _found(facts: Facts) -> Iterator[tuple[ClusterPlan, LiveAmi]]:
+    for cluster, ami in _wanted(facts):
+        found = known(facts.live.of(facts.live.amis, ami.reference), None)
+        if found is not None:
+            yield cluster, found
+
+
+def _path(facts: Facts, cluster: ClusterPlan) -> Path:
+    """The file's own word, or the cluster for which one was chosen."""
+    return ("clusters", cluster.name) if facts.environment.software.ami == "auto" else ("software", "ami")
+
+
+def _answers(facts: Facts) -> Iterator[object]:
+    for _, ami in _wanted(facts):
+        yield facts.live.of(facts.live.amis, ami.reference)
+
+
+IMAGES = Need("the AMIs", _answers)
+
+RULES = (
+    Rule("NK340", Severity.ERROR, "no such AMI here", "ids differ by region; nodes never start", IMAGE_SOURCE, ami_exists, IMAGES),
+    Rule("NK341", Severity.ERROR, "AMI not available", "nodes never start", IMAGE_SOURCE, ami_is_available, IMAGES),
+    Rule("NK342", Severity.ERROR, "AMI for another processor", "RunInstances refuses the pair", IMAGE_SOURCE, ami_is_for_the_processor, IMAGES),
+    Rule("NK343", Severity.ERROR, "root volume smaller than the AMI's snapshot", "RunInstances refuses it", VOLUME_SOURCE, root_volume_holds_the_ami, IMAGES),
+    Rule("NK344", Severity.ERROR, "root device of another name", "the root disk stays small and images do not fit", IMAGE_SOURCE, root_device_is_the_ami_s, IMAGES),
+    Rule("NK345", Severity.WARNING, "AMI deprecated", "no fixes come any more", IMAGE_SOURCE, ami_is_not_deprecated, IMAGES),
+)  # fmt: skip
