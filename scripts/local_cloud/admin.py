@@ -9,6 +9,7 @@
                                         empty; with next_status the stack changes to it after some seconds
     POST   /neuronkit/capacity-blocks   {"instance_type", "count", "zone_id", "region", "account"?, "hours"?, "tags"?}:
                                         supplies a capacity block, which EC2 then describes; answers {"id", …}
+    POST   /neuronkit/quotas            {"account"?, "region", "code", "vcpus"}: sets an EC2 quota; without, it is generous
     POST   /neuronkit/settings          {"settle_seconds"?, "time_scale"?}: see `runtime.Settings`
     GET    /neuronkit/ecs-metadata/…    the task metadata of a running job's node (ECS_CONTAINER_METADATA_URI_V4)
 
@@ -32,7 +33,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
-from scripts.local_cloud import runtime
+from scripts.local_cloud import runtime, service_quotas
 from scripts.local_cloud.accounts import DEFAULT_ACCOUNT
 from scripts.local_cloud.batch import task_metadata
 from scripts.local_cloud.cloudformation import planted_state
@@ -95,6 +96,10 @@ def _supply_capacity_block(body: dict[str, Any]) -> dict[str, Any]:
     return capacity_blocks.supply(**{"account": DEFAULT_ACCOUNT, **body})
 
 
+def _set_quota(body: dict[str, Any]) -> dict[str, Any]:
+    return service_quotas.set_limit(**{"account": DEFAULT_ACCOUNT, **body})
+
+
 def _change_settings(body: dict[str, Any]) -> dict[str, Any]:
     settings = runtime.current().settings
     for name, value in body.items():
@@ -120,6 +125,7 @@ _URLS = Map(
         Rule("/neuronkit/faults/<int:fault_id>", endpoint=_clear_faults, methods=["DELETE"]),
         Rule("/neuronkit/stacks", endpoint=_set_stack, methods=["POST"]),
         Rule("/neuronkit/capacity-blocks", endpoint=_supply_capacity_block, methods=["POST"]),
+        Rule("/neuronkit/quotas", endpoint=_set_quota, methods=["POST"]),
         Rule("/neuronkit/settings", endpoint=_change_settings, methods=["POST"]),
         Rule("/neuronkit/ecs-metadata/<job_id>/<int:node>", endpoint=_task_metadata, methods=["GET"]),
         Rule(

@@ -6,47 +6,48 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from stacks.domain.catalog import Catalog
+from stacks.domain.cluster_report import cluster_document, cluster_text, projected_document, projected_text
 from stacks.domain.cost import Cost
-from stacks.domain.findings import Finding
-from stacks.domain.plan import ClusterPlan, JobPlan, Plan
+from stacks.domain.cost_report import cost_table, totals
+from stacks.domain.findings import Finding, NotChecked
+from stacks.domain.live import LiveFacts
+from stacks.domain.plan import JobPlan, Plan
+from stacks.domain.reservations import reclaim_window
+from stacks.domain.quotas import quota_states
 
-CAPACITY_BLOCK_RECLAIM_MINUTES = 30
-"""EC2 begins to terminate a block's instances so long before its end (EC2 user guide, capacity-blocks-using)."""
-
+NOTHING_ASKED = LiveFacts()
 KEPT_AFTER_DESTROY = (
     "the CDK bootstrap stack (shared by every CDK app of the account and region)",
     "inactive revisions of the job definitions (AWS Batch keeps them; they cost nothing)",
 )
 
 
-def plan_document(plan: Plan, cost: Cost, findings: Sequence[Finding], catalog: Catalog) -> dict[str, Any]:
+def plan_document(
+    plan: Plan,
+    cost: Cost,
+    findings: Sequence[Finding],
+    catalog: Catalog,
+    live: LiveFacts = NOTHING_ASKED,
+    not_checked: Sequence[NotChecked] = (),
+) -> dict[str, Any]:
     return {
         "environment": plan.name,
         "region": plan.region,
         "account": plan.account,
         "stacks": list(plan.stacks.all),
-        "clusters": [_cluster(cluster) for cluster in plan.clusters],
+        "clusters": [
+            *(cluster_document(cluster) for cluster in plan.clusters),
+            *(projected_document(cluster) for cluster in plan.projected),
+        ],
         "jobs": [_job(job) for job in plan.jobs],
         "fleets": [],
         "cost": cost.as_dict(),
-        "quotas": quota_needs(plan, catalog),
+        "quotas": [state.as_dict() for state in quota_states(plan, catalog, live)],
         "timeline": timeline(plan),
         "leftovers_to_expect": list(KEPT_AFTER_DESTROY),
         "findings": [finding.as_dict() for finding in findings],
+        "not_checked": [item.as_dict() for item in not_checked],
     }
-
-
-def quota_needs(plan: Plan, catalog: Catalog) -> list[dict[str, Any]]:
-    """vCPUs by quota code over the whole plan. Capacity blocks and reservations already held are not charged to it."""
-    needs: dict[str, int] = {}
-    for cluster in plan.clusters:
-        code = catalog.instance_types[cluster.instance_type].quota_code_on_demand
-        if cluster.capacity.kind == "on-demand" and code is not None:
-            needs[code] = needs.get(code, 0) + cluster.vcpus
-    return [
-        {"code": code, "name": catalog.quotas[code].name, "needed_vcpus": vcpus, "state": "not checked"}
-        for code, vcpus in sorted(needs.items())
-    ]
 
 
 def timeline(plan: Plan) -> list[dict[str, Any]]:
@@ -54,9 +55,10 @@ def timeline(plan: Plan) -> list[dict[str, Any]]:
     events: list[dict[str, Any]] = [{"at": "deploy", "what": "stacks are made; nodes start only with a job"}]
     for cluster in plan.clusters:
         if cluster.capacity.kind == "capacity-block":
+            window = reclaim_window(is_ultraserver=cluster.ultraserver is not None)
             events.append(
                 {
-                    "at": f"block end - {CAPACITY_BLOCK_RECLAIM_MINUTES} min",
+                    "at": f"block end - {window.seconds // 60} min",
                     "what": f"EC2 begins to reclaim the nodes of {cluster.name}: checkpoint and drain before",
                 }
             )
@@ -64,42 +66,26 @@ def timeline(plan: Plan) -> list[dict[str, Any]]:
     return events
 
 
-def plan_text(plan: Plan, cost: Cost, catalog: Catalog) -> str:
+def plan_text(plan: Plan, cost: Cost, catalog: Catalog, live: LiveFacts = NOTHING_ASKED) -> str:
     lines = [f"{plan.name} in {plan.region} ({plan.zone_id}), account {plan.account or 'not named'}", ""]
-    lines += [line for cluster in plan.clusters for line in _cluster_text(cluster)]
+    lines += [line for cluster in plan.clusters for line in cluster_text(cluster)]
+    lines += [line for cluster in plan.projected for line in projected_text(cluster)]
+    lines += _network_text(plan)
     lines += [line for job in plan.jobs for line in _job_text(job)]
     lines += _cost_text(plan, cost)
-    for need in quota_needs(plan, catalog):
-        lines.append(
-            f"quota    {need['code']} ({need['name']}): {need['needed_vcpus']} vCPUs needed; not checked"
-        )
+    lines += [f"quota    {state.text()}" for state in quota_states(plan, catalog, live)]
     lines += [f"when     {event['at']}: {event['what']}" for event in timeline(plan)]
     lines += [f"stays    {kept}" for kept in KEPT_AFTER_DESTROY]
     return "\n".join(lines)
 
 
-def _cluster(cluster: ClusterPlan) -> dict[str, Any]:
-    return {
-        "name": cluster.name,
-        "scheduler": cluster.scheduler,
-        "instance_type": cluster.instance_type,
-        "nodes": cluster.nodes,
-        "chips": cluster.chips,
-        "physical_cores": cluster.physical_cores,
-        "logical_cores": cluster.logical_cores,
-        "logical_core_size": cluster.logical_core_size,
-        "efa_interfaces": cluster.efa_interfaces,
-        "ultraservers": cluster.ultraservers,
-        "placement_group": cluster.placement_group,
-        "capacity": {"name": cluster.capacity.name, "kind": cluster.capacity.kind, "id": cluster.capacity.id},
-        "ami": None
-        if cluster.ami is None
-        else {
-            "reference": cluster.ami.reference,
-            "id": cluster.ami.id if cluster.ami.is_resolved else None,
-            "driver": cluster.ami.driver,
-        },
-    }
+def _network_text(plan: Plan) -> Iterator[str]:
+    brought = plan.brought_network
+    if brought is not None:
+        yield (
+            f"network  yours, never changed or deleted: {brought.vpc_id}, nodes in {brought.subnet_id} "
+            f"with {brought.security_group_id}"
+        )
 
 
 def _job(job: JobPlan) -> dict[str, Any]:
@@ -118,20 +104,6 @@ def _job(job: JobPlan) -> dict[str, Any]:
     }
 
 
-def _cluster_text(cluster: ClusterPlan) -> Iterator[str]:
-    yield f"cluster  {cluster.name}: {cluster.nodes} x {cluster.instance_type} under {cluster.scheduler}"
-    yield (
-        f"         {cluster.chips} chips, {cluster.physical_cores} physical cores, "
-        f"{cluster.logical_cores} logical cores (LNC {cluster.logical_core_size}), {cluster.efa_interfaces} EFA interfaces"
-    )
-    bought = cluster.capacity.id or ("no id needed" if cluster.capacity.is_bought else "not bought yet")
-    group = "in a cluster placement group" if cluster.placement_group else "no placement group"
-    yield f"         capacity {cluster.capacity.name}: {cluster.capacity.kind}, {bought}; {group}"
-    if cluster.ami is not None:
-        resolved = cluster.ami.id if cluster.ami.is_resolved else "unresolved: run `neuronkit lock`"
-        yield f"         AMI {cluster.ami.reference}: {resolved}; driver {cluster.ami.driver or 'unknown'}"
-
-
 def _job_text(job: JobPlan) -> Iterator[str]:
     yield (
         f"job      {job.name}: {job.framework} on {job.cluster}, {job.nodes} nodes x {job.processes_per_node} processes, "
@@ -143,16 +115,6 @@ def _job_text(job: JobPlan) -> Iterator[str]:
 
 
 def _cost_text(plan: Plan, cost: Cost) -> Iterator[str]:
-    for line in cost.lines:
-        amount = "unknown" if line.usd_per_hour is None else f"${line.usd_per_hour:,.4f}/h"
-        when = " while nodes run" if line.while_nodes_run else ""
-        yield f"cost     {line.what}: {amount}{when} ({line.source}{f', {line.as_of}' if line.as_of else ''})"
-    total = (
-        f"${cost.usd_per_hour:,.2f}/h"
-        if cost.usd_per_hour is not None
-        else (f"unknown; ${cost.known_usd_per_hour:,.2f}/h are known")
-    )
-    yield f"cost     with every node running: {total}; between jobs: ${cost.idle_usd_per_hour:,.2f}/h"
-    lifetime = "unknown" if cost.usd_lifetime is None else f"${cost.usd_lifetime:,.2f}"
-    yield f"cost     at most, all {plan.lifetime_days} days: {lifetime}; budget ${plan.budget_usd:,.2f}"
-    yield "cost     not in it: data through NAT and between zones, S3 and logs by the GB, tax"
+    yield from (f"cost     {row}" for row in cost_table(cost))
+    for sentence in totals(cost, lifetime_days=plan.lifetime_days, budget_usd=plan.budget_usd):
+        yield f"cost     {sentence}"
