@@ -83,9 +83,8 @@ def _how_to_buy(plan: Plan, name: str, cluster: ClusterPlan, nodes: int) -> str:
     then = f"and write its cr-… id into capacity.{name}.id; or choose `kind: on-demand`"
     if cluster.capacity.kind == "capacity-block":
         return (
-            f"see `aws ec2 describe-capacity-block-offerings --region {plan.region} --instance-type "
-            f"{cluster.instance_type} --instance-count {nodes} --capacity-duration-hours 24`, buy one in zone "
-            f"{plan.zone_id} with `aws ec2 purchase-capacity-block`, {then}"
+            f"`neuronkit capacity search FILE` lists what EC2 sells of {nodes} x {cluster.instance_type}, `neuronkit "
+            f"capacity buy FILE OFFERING --max-fee USD` buys one in zone {plan.zone_id} {then}"
         )
     return (
         f"make one with `aws ec2 create-capacity-reservation --region {plan.region} --instance-type "

@@ -23,6 +23,7 @@ VERBS = {
     "plan": "say what would be made, and what it costs",
     "render": "write the runtime and job files",
     "synth": "write the CloudFormation templates (a cloud assembly)",
+    "capacity": "capacity blocks: search, buy, status",
     "lock": "resolve AMI ids and image digests once, into FILE.lock",
     "bootstrap": "prepare the account and region for the CDK, once",
     "deploy": "make the environment",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -17,7 +18,7 @@ from scripts.local_cloud import process
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NEURONKIT = str(Path(sys.executable).with_name("neuronkit"))
-ON_A_CLOUD = {"bootstrap", "deploy", "launch", "status", "logs", "destroy", "leftovers", "lock"}
+ON_A_CLOUD = {"bootstrap", "deploy", "launch", "status", "logs", "destroy", "leftovers", "lock", "capacity"}
 ASKING = {"deploy", "destroy"}
 
 
@@ -37,6 +38,18 @@ def command(line: str) -> list[str]:
     return [NEURONKIT, *local, *words[1:], *yes]
 
 
+def with_an_offering(words: list[str], directory: Path, environment: dict[str, str]) -> list[str]:
+    """OFFERING stands for an id that the search before it has printed."""
+    if "OFFERING" not in words:
+        return words
+    file = words[words.index("OFFERING") - 1]
+    search = [NEURONKIT, "--local", "--json", "capacity", "search", file]
+    done = subprocess.run(search, cwd=directory, env=environment, capture_output=True, text=True, check=True)
+    offers = json.loads(done.stdout)["searches"][0]["offers"]
+    offering = next(offer["id"] for offer in offers if offer["is_in_the_files_zone"])
+    return [offering if word == "OFFERING" else word for word in words]
+
+
 @pytest.mark.local_cloud
 @pytest.mark.node
 @pytest.mark.timeout(600)
@@ -48,7 +61,7 @@ def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
         for block in blocks():
             for line in block:
                 done = subprocess.run(
-                    command(line),
+                    with_an_offering(command(line), tmp_path, environment),
                     cwd=tmp_path,
                     env=environment,
                     capture_output=True,
@@ -91,4 +104,4 @@ def test_the_readmes_prices_are_the_plans(tmp_path: Path) -> None:
     running, idle = re.search(
         r"about (\$[\d.]+) an hour while the node runs and (\$[\d.]+) an hour between", README
     ).groups()  # type: ignore[union-attr]
-    assert f"with every node running: {running}/h; between jobs: {idle}/h" in done.stdout
+    assert f"with every node running: {running}/hour; between jobs: {idle}/hour" in done.stdout

@@ -1,6 +1,6 @@
-"""Capacity reservations, of which the local cloud has one kind: capacity blocks that the admin interface supplies.
+"""Capacity reservations, of which the local cloud has one kind: capacity blocks, from the admin interface or `block_market`.
 
-A block is what was bought; so there is no call to make or to change one, and cancelling is refused as EC2 refuses it.
+A block is what was bought; so there is no call to change one, and cancelling is refused as EC2 refuses it.
 """
 
 from __future__ import annotations
@@ -49,36 +49,67 @@ def supply(
         raise ValueError(f"there is no zone {zone_id} in {region}")
     if int(count) < 1 or float(hours) <= 0:
         raise ValueError("a block has at least one instance and lasts longer than nothing")
-    block_id = random_id("cr")
     start = datetime.now(UTC).replace(microsecond=0)
+    end = start + timedelta(hours=float(hours))
+    return add_block(
+        backend, instance_type=instance_type, count=int(count), zone=zones[0], start=start, end=end, tags=tags
+    )
+
+
+def add_block(
+    backend: EC2Backend,
+    *,
+    instance_type: str,
+    count: int,
+    zone: Any,
+    start: datetime,
+    end: datetime,
+    tags: dict[str, str] | None = None,
+    ultraserver_type: str | None = None,
+) -> dict[str, Any]:
+    """`ultraserver_type` goes into the block's own description, not into its reservation's."""
+    block_id = random_id("cr")
+    account, region = backend.account_id, backend.region_name
     blocks_of(backend)[block_id] = {
         "CapacityReservationId": block_id,
         "OwnerId": account,
         "CapacityReservationArn": f"arn:{backend.partition}:ec2:{region}:{account}:capacity-reservation/{block_id}",
-        "AvailabilityZoneId": zone_id,
-        "AvailabilityZone": zones[0].name,
+        "CapacityBlockId": random_id("cb"),
+        "AvailabilityZoneId": zone.zone_id,
+        "AvailabilityZone": zone.name,
         "InstanceType": instance_type,
         "InstancePlatform": "Linux/UNIX",
         "Tenancy": "default",
-        "TotalInstanceCount": int(count),
-        "AvailableInstanceCount": int(count),
+        "TotalInstanceCount": count,
+        "AvailableInstanceCount": count,
         "EbsOptimized": True,
         "EphemeralStorage": False,
         "State": "active",
         "StartDate": start,
-        "EndDate": start + timedelta(hours=float(hours)),
+        "EndDate": end,
         "EndDateType": "limited",
         "InstanceMatchCriteria": "targeted",
-        "CreateDate": start,
+        "CreateDate": datetime.now(UTC).replace(microsecond=0),
         "ReservationType": "capacity-block",
     }
+    if ultraserver_type:
+        ultraservers_of(backend)[block_id] = ultraserver_type
     backend.create_tags([block_id], {"neuronkit:emulated-by": "local cloud", **(tags or {})})
-    return {"id": block_id, **_described(backend, blocks_of(backend)[block_id])}
+    return {"id": block_id, **described(backend, blocks_of(backend)[block_id])}
 
 
-def _described(backend: EC2Backend, block: dict[str, Any]) -> dict[str, Any]:
+def ultraservers_of(backend: EC2Backend) -> dict[str, str]:
+    """The UltraServer type of those blocks that have one, by reservation."""
+    found: dict[str, str] = backend.__dict__.setdefault("capacity_block_ultraservers", {})
+    return found
+
+
+def described(backend: EC2Backend, block: dict[str, Any]) -> dict[str, Any]:
     tags = backend.tags.get(block["CapacityReservationId"], {})
-    state = "expired" if block["EndDate"] <= datetime.now(UTC) else block["State"]
+    now = datetime.now(UTC)
+    state = (
+        "expired" if block["EndDate"] <= now else "scheduled" if block["StartDate"] > now else block["State"]
+    )
     return {**block, "State": state, "Tags": [{"Key": key, "Value": value} for key, value in tags.items()]}
 
 
@@ -89,7 +120,7 @@ class CapacityReservations(EC2BaseResponse):
         for block_id in wanted:
             self._known(block_id)
         found = [
-            _described(self.ec2_backend, block)
+            described(self.ec2_backend, block)
             for name, block in blocks.items()
             if not wanted or name in wanted
         ]

@@ -116,6 +116,21 @@ def wanted_of(
     return tuple(wanted)
 
 
+def wanted_to_buy(environment: Environment, every_wanted: tuple[Wanted, ...]) -> Wanted:
+    """The one block that the file lacks. Raises InputError when that is not one."""
+    lacking = [one for one in every_wanted if environment.capacity[one.capacity].id is None]
+    if len(lacking) > 1:
+        names = ", ".join(one.capacity for one in lacking)
+        raise InputError(f"the file has several blocks to buy: {names}", "name one's cluster with --cluster")
+    wanted = (lacking or every_wanted)[0]
+    kind = environment.capacity[wanted.capacity].kind
+    if kind != CAPACITY_BLOCK:
+        raise InputError(
+            f"capacity {wanted.capacity} is of kind {kind}", "write `kind: capacity-block` there first"
+        )
+    return wanted
+
+
 def regions_that_offer(instance_type: str, catalog: Catalog, first: str) -> tuple[str, ...]:
     """Every region in which the catalog lists the type; `first`, the file's, always and first."""
     found = catalog.get(instance_type)

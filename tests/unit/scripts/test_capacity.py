@@ -44,7 +44,7 @@ def test_on_demand_needs_nothing() -> None:
     [
         (
             TRN2,
-            "describe-capacity-block-offerings --region us-east-2 --instance-type trn2.48xlarge --instance-count 4",
+            "neuronkit capacity search FILE` lists what EC2 sells of 4 x trn2.48xlarge",
         ),
         (
             RESERVATION,

@@ -1,0 +1,93 @@
+"""Asking EC2 how the reservations and blocks of a file stand. What it does not answer is said, never taken as fine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from scripts.aws import capacity_blocks
+from scripts.aws.cloud import Cloud
+from scripts.aws.translation import AwsError, CredentialsError
+from stacks.domain.capacity_market.standing import ExtensionOffer, Standing
+from stacks.domain.environment import Capacity, Environment
+from stacks.domain.names import CAPACITY_TAG, ENVIRONMENT_TAG
+from stacks.domain.reservations import CAPACITY_BLOCK, Reservation
+
+_RESERVED = ("reservation", CAPACITY_BLOCK)
+
+
+def standings(cloud: Cloud, environment: Environment, extension_hours: int) -> tuple[Standing, ...]:
+    """One for each reservation and block of the file, and for each that was bought for it but is not in it."""
+    return tuple(
+        standing
+        for name, capacity in environment.capacity.items()
+        if capacity.kind in _RESERVED
+        for standing in _standings(cloud, environment, name, capacity, extension_hours)
+    )
+
+
+def _standings(
+    cloud: Cloud, environment: Environment, name: str, capacity: Capacity, extension_hours: int
+) -> Iterator[Standing]:
+    checkpoint_seconds = _checkpoint_seconds(environment, name)
+    if capacity.id is not None:
+        found = capacity_blocks.find_reservation(cloud, capacity.id)
+        yield _standing(cloud, name, capacity, found, checkpoint_seconds, extension_hours)
+        return
+    tags = {ENVIRONMENT_TAG: environment.name, CAPACITY_TAG: name}
+    bought = [one for one in capacity_blocks.reservations_with_tags(cloud, tags) if not one.is_over]
+    candidates: list[Reservation | None] = [*bought] or [None]
+    for one in candidates:
+        yield _standing(cloud, name, capacity, one, checkpoint_seconds, extension_hours)
+
+
+def _standing(
+    cloud: Cloud,
+    name: str,
+    capacity: Capacity,
+    found: Reservation | None,
+    checkpoint_seconds: int,
+    extension_hours: int,
+) -> Standing:
+    not_asked: list[str] = []
+    extensions: tuple[ExtensionOffer, ...] = ()
+    if found is not None and found.is_block:
+        found, extensions = _block(cloud, found, extension_hours, not_asked)
+    return Standing(
+        capacity=name,
+        kind=capacity.kind,
+        id=capacity.id,
+        reservation=found,
+        checkpoint_seconds=checkpoint_seconds,
+        extensions=extensions,
+        not_asked=tuple(not_asked),
+        found_by_tag=found is not None and capacity.id is None,
+    )
+
+
+def _block(
+    cloud: Cloud, found: Reservation, extension_hours: int, not_asked: list[str]
+) -> tuple[Reservation, tuple[ExtensionOffer, ...]]:
+    """Its health and its extensions; either may be refused without the other."""
+    extensions: tuple[ExtensionOffer, ...] = ()
+    try:
+        found = capacity_blocks.with_block(cloud, found)
+    except AwsError as error:
+        _note(error, "the health of its links", not_asked)
+    if not found.is_over:
+        try:
+            extensions = capacity_blocks.extension_offers(cloud, found.id, extension_hours)
+        except AwsError as error:
+            _note(error, "extensions", not_asked)
+    return found, extensions
+
+
+def _note(error: AwsError, what: str, not_asked: list[str]) -> None:
+    if isinstance(error, CredentialsError):
+        raise error
+    not_asked.append(f"{what}: {error.message}")
+
+
+def _checkpoint_seconds(environment: Environment, capacity: str) -> int:
+    """The longest time between two uploads of checkpoints, of the jobs that run on it."""
+    clusters = {name for name, cluster in environment.clusters.items() if cluster.capacity == capacity}
+    return max((job.sync_seconds for job in environment.jobs.values() if job.cluster in clusters), default=0)
