@@ -1,19 +1,21 @@
-"""Capacity that is not bought yet: a real deploy refuses it, the local cloud supplies a block; what is bought is looked at."""
+"""Capacity that is not bought yet: a real deploy refuses it, the local cloud supplies it."""
 
 from __future__ import annotations
 
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import replace
 
-from scripts.aws import ec2
+from scripts.aws import capacity_blocks
 from scripts.aws.cloud import Cloud
-from scripts.aws.ec2 import CapacityReservation
 from scripts.console import Console
 from stacks.domain.errors import WorldError
 from stacks.domain.names import ENVIRONMENT_TAG
 from stacks.domain.plan import CapacityPlan, ClusterPlan, Plan
+from stacks.domain.reservations import CAPACITY_BLOCK
+from stacks.domain.rules.live_reservations import Named, fits
 
 NOT_SUPPLIED = "cr-00000000000000000"
 """Stands in a dry run for the block that the local cloud would supply."""
@@ -31,34 +33,10 @@ def with_bought_capacity(console: Console, cloud: Cloud, plan: Plan, *, dry_run:
     return _with_ids(plan, ids)
 
 
-def reservation_problems(cloud: Cloud, plan: Plan) -> list[str]:
-    """What does not fit between the file and the reservations and blocks that it names."""
-    problems: list[str] = []
-    for name, clusters in _by_capacity(plan).items():
-        id_ = clusters[0].capacity.id
-        if id_ not in (None, NOT_SUPPLIED):
-            found = ec2.find_reservation(cloud, id_)
-            problems += [f"capacity {name} ({id_}): {problem}" for problem in _misfits(found, clusters, plan)]
-    return problems
-
-
-def _misfits(found: CapacityReservation | None, clusters: list[ClusterPlan], plan: Plan) -> list[str]:
-    if found is None:
-        return [f"there is no such reservation in {plan.region}"]
-    problems = []
-    if not found.is_paid_for:
-        problems.append(f"it is {found.state}")
-    if found.zone_id and found.zone_id != plan.zone_id:
-        problems.append(f"it is in zone {found.zone_id}, the file's network in {plan.zone_id}")
-    for cluster in clusters:
-        if found.instance_type != cluster.instance_type:
-            problems.append(
-                f"it is of {found.instance_type}, cluster {cluster.name} of {cluster.instance_type}"
-            )
-    nodes = sum(cluster.nodes for cluster in clusters)
-    if nodes > found.instances:
-        problems.append(f"it has {found.instances} instances, the clusters on it want {nodes}")
-    return problems
+def without_stand_ins(plan: Plan) -> Plan:
+    """The plan with no id where a dry run has a stand-in: there is nothing to ask about."""
+    names = {c.capacity.name for c in plan.clusters if c.capacity.id == NOT_SUPPLIED}
+    return _with_ids(plan, dict.fromkeys(names))
 
 
 def _by_capacity(plan: Plan) -> dict[str, list[ClusterPlan]]:
@@ -95,26 +73,27 @@ def _how_to_buy(plan: Plan, name: str, cluster: ClusterPlan, nodes: int) -> str:
 
 def _local_block(console: Console, cloud: Cloud, plan: Plan, name: str, *, dry_run: bool) -> str:
     clusters = _by_capacity(plan)[name]
-    nodes = sum(cluster.nodes for cluster in clusters)
-    for block in ec2.reservations_with_tag(cloud, ENVIRONMENT_TAG, plan.name):
-        if block.is_paid_for and not _misfits(block, clusters, plan):
-            return block.id
-    id_ = NOT_SUPPLIED if dry_run else _supply(cloud, plan, clusters[0].instance_type, nodes)
+    named = Named(name, clusters[0].capacity.kind, "", tuple(clusters), plan.zone_id)
+    for found in capacity_blocks.reservations_with_tags(cloud, {ENVIRONMENT_TAG: plan.name}):
+        if fits(named, found):
+            return found.id
+    id_ = NOT_SUPPLIED if dry_run else _supply(cloud, plan, named)
     console.progress(
-        f"local cloud: {'would supply' if dry_run else 'supplies'} capacity block {id_} for capacity {name}, which is not bought: "
-        f"{nodes} x {clusters[0].instance_type} in {plan.zone_id}"
+        f"local cloud: {'would supply' if dry_run else 'supplies'} {named.kind.replace('-', ' ')} {id_} for capacity {name}, "
+        f"which is not bought: {named.nodes} x {clusters[0].instance_type} in {plan.zone_id}"
     )
     return id_
 
 
-def _supply(cloud: Cloud, plan: Plan, instance_type: str, nodes: int) -> str:
+def _supply(cloud: Cloud, plan: Plan, named: Named) -> str:
     body = {
-        "instance_type": instance_type,
-        "count": nodes,
+        "instance_type": named.clusters[0].instance_type,
+        "count": named.nodes,
         "zone_id": plan.zone_id,
         "region": plan.region,
         "account": cloud.account,
         "tags": {ENVIRONMENT_TAG: plan.name},
+        "reservation_type": CAPACITY_BLOCK if named.kind == CAPACITY_BLOCK else "default",
     }
     request = urllib.request.Request(  # noqa: S310 - the local cloud's own address
         f"{cloud.endpoint_url}/neuronkit/capacity-blocks",
@@ -134,7 +113,7 @@ def _supply(cloud: Cloud, plan: Plan, instance_type: str, nodes: int) -> str:
         raise WorldError(f"the local cloud does not answer: {error}", "`neuronkit local status`") from error
 
 
-def _with_ids(plan: Plan, ids: dict[str, str]) -> Plan:
+def _with_ids(plan: Plan, ids: Mapping[str, str | None]) -> Plan:
     clusters = tuple(
         replace(
             cluster,

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
-from scripts.aws import cloudformation, ec2
+from scripts.aws import cloudformation
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
-from scripts.bootstrapping import bootstrap_version
-from scripts.capacity import reservation_problems
 from scripts.console import Console
+from scripts.live_facts import collect
+from scripts.loading import LoadedPlan, judge
+from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import InputError, WorldError
+from stacks.domain.findings import WorldFindingsError, has_errors, in_words
 from stacks.domain.lock import Lock
-from stacks.domain.names import ENVIRONMENT_TAG
 from stacks.domain.plan import Plan
 
-BOOTSTRAP_VERSION_MIN = 6
-"""The CDK's own minimum for its default synthesizer (aws-cdk-lib, DefaultStackSynthesizer)."""
 _BUSY_MINUTES_MAX = 60
 # CloudFormation cannot update a stack in one of these; there is nothing in it that is worth keeping.
 _TO_DELETE_FIRST = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED")
@@ -38,17 +38,16 @@ def refuse_unresolved(plan: Plan, lock: Lock | None, file: str, *, is_local: boo
         raise InputError(f"not resolved: {', '.join(unresolved)}", update)
 
 
-def check_account(cloud: Cloud, plan: Plan, file: str) -> None:
-    """Zone, bootstrap, reservations and the names of our stacks. Raises WorldError with all problems."""
-    stacks = {name: cloudformation.find_stack(cloud, name) for name in plan.stacks.all}
-    problems = [
-        *_zone_problems(cloud, plan),
-        *_bootstrap_problems(cloud, plan, file),
-        *reservation_problems(cloud, plan),
-        *(problem for stack in stacks.values() if stack for problem in _clash(stack, plan)),
-    ]
-    if problems:
-        raise WorldError("\n".join(problems), "nothing was changed")
+def check_account(console: Console, cloud: Cloud, loaded: LoadedPlan) -> None:
+    """The live rules, as `check --live` runs them. Raises WorldFindingsError with all that AWS refuses."""
+    environment = loaded.loaded.environment
+    live = collect(cloud, environment, loaded.plan, load_catalog(), datetime.now(UTC))
+    judged = judge(loaded, live)
+    if has_errors(judged.findings):
+        raise WorldFindingsError(judged.findings, "nothing was changed")
+    console.findings(judged.findings)
+    for line in in_words(judged.not_checked):
+        console.progress(line)
 
 
 def make_way(console: Console, cloud: Cloud, plan: Plan, pause: Callable[[float], None] = time.sleep) -> None:
@@ -92,38 +91,3 @@ def _idle(console: Console, cloud: Cloud, name: str, pause: Callable[[float], No
         pause(cloud.poll_seconds)
         waited += cloud.poll_seconds
     return stack
-
-
-def _zone_problems(cloud: Cloud, plan: Plan) -> list[str]:
-    zones = [zone.id for zone in ec2.zones(cloud)]
-    if plan.zone_id in zones:
-        return []
-    return [
-        f"zone {plan.zone_id} is not in {plan.region} for this account; it has {', '.join(sorted(zones))}"
-    ]
-
-
-def _bootstrap_problems(cloud: Cloud, plan: Plan, file: str) -> list[str]:
-    version = bootstrap_version(cloud, plan.cdk_qualifier)
-    command = f"run `neuronkit{' --local' if cloud.is_local else ''} bootstrap {file}`"
-    where = f"account {cloud.account}, region {cloud.region}"
-    if version is None:
-        return [f"{where} is not bootstrapped for the CDK with qualifier {plan.cdk_qualifier}: {command}"]
-    if version < BOOTSTRAP_VERSION_MIN:
-        return [
-            f"the CDK bootstrap of {where} has version {version}, {BOOTSTRAP_VERSION_MIN} is needed: {command}"
-        ]
-    return []
-
-
-def _clash(stack: Stack, plan: Plan) -> list[str]:
-    """A stack that was never created holds nothing; the CDK takes it over."""
-    if stack.tags.get(ENVIRONMENT_TAG) == plan.name or stack.status == "REVIEW_IN_PROGRESS":
-        return []
-    owner = stack.tags.get(ENVIRONMENT_TAG)
-    whose = (
-        f"belongs to environment {owner}"
-        if owner
-        else f"does not carry the tag {ENVIRONMENT_TAG}={plan.name}"
-    )
-    return [f"there is a stack {stack.name} that {whose}: choose another `name` in the file"]

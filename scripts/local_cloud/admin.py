@@ -7,8 +7,8 @@
     POST   /neuronkit/stacks            {"account"?, "region", "stack", "status", "reason"?, "next_status"?,
                                         "after_seconds"?}: sets a stack's state; a stack that does not exist is made
                                         empty; with next_status the stack changes to it after some seconds
-    POST   /neuronkit/capacity-blocks   {"instance_type", "count", "zone_id", "region", "account"?, "hours"?, "tags"?}:
-                                        supplies a capacity block, which EC2 then describes; answers {"id", …}
+    POST   /neuronkit/capacity-blocks   {"instance_type", "count", "zone_id", "region", "account"?, "hours"?, "tags"?,
+                                        "reservation_type"?: "capacity-block" or "default" (on-demand)}: supplies a capacity block, which EC2 then describes; answers {"id", …}
     POST   /neuronkit/quotas            {"account"?, "region", "code", "vcpus"}: sets an EC2 quota; without, it is generous
     POST   /neuronkit/settings          {"settle_seconds"?, "time_scale"?}: see `runtime.Settings`
     GET    /neuronkit/ecs-metadata/…    the task metadata of a running job's node (ECS_CONTAINER_METADATA_URI_V4)

@@ -1,4 +1,4 @@
-"""Capacity reservations, of which the local cloud has one kind: capacity blocks, from the admin interface or `block_market`.
+"""Capacity reservations, from the admin interface or `block_market`: capacity blocks, and stand-ins for on-demand ones.
 
 A block is what was bought; so there is no call to change one, and cancelling is refused as EC2 refuses it.
 """
@@ -14,6 +14,8 @@ from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.responses._base_response import EC2BaseResponse
 from moto.ec2.utils import random_id
 
+CAPACITY_BLOCK, ON_DEMAND = "capacity-block", "default"
+"""EC2's words for the types of reservations."""
 _FILTERS = {
     "instance-type": "InstanceType",
     "state": "State",
@@ -39,8 +41,11 @@ def supply(
     zone_id: str,
     hours: float = 24,
     tags: dict[str, str] | None = None,
+    reservation_type: str = CAPACITY_BLOCK,
 ) -> dict[str, Any]:
-    """A block that is active from now on, as if it had been bought and had just begun."""
+    """A block that is active from now on, as if it had been bought and had just begun; with the type `default` an
+    on-demand reservation that ends then.
+    """
     if region not in ec2_backends[account]:
         raise ValueError(f"there is no region {region}")
     backend = ec2_backends[account][region]
@@ -51,9 +56,13 @@ def supply(
         raise ValueError("a block has at least one instance and lasts longer than nothing")
     start = datetime.now(UTC).replace(microsecond=0)
     end = start + timedelta(hours=float(hours))
-    return add_block(
+    if reservation_type not in (CAPACITY_BLOCK, ON_DEMAND):
+        raise ValueError(f"there is no reservation type {reservation_type}")
+    added = add_block(
         backend, instance_type=instance_type, count=int(count), zone=zones[0], start=start, end=end, tags=tags
     )
+    blocks_of(backend)[added["id"]]["ReservationType"] = reservation_type
+    return {**added, "ReservationType": reservation_type}
 
 
 def add_block(
@@ -90,7 +99,7 @@ def add_block(
         "EndDateType": "limited",
         "InstanceMatchCriteria": "targeted",
         "CreateDate": datetime.now(UTC).replace(microsecond=0),
-        "ReservationType": "capacity-block",
+        "ReservationType": CAPACITY_BLOCK,
     }
     if ultraserver_type:
         ultraservers_of(backend)[block_id] = ultraserver_type
