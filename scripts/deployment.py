@@ -29,6 +29,7 @@ from scripts.stack_changes import StackChange, compare
 from scripts.synthesis import Assembly, default_directory, synthesize
 from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import Cost, estimate
+from stacks.domain.cost_report import totals
 from stacks.domain.errors import WorldError
 from stacks.domain.plan import Plan
 
@@ -114,15 +115,13 @@ def _with_lock(console: Console, cloud: Cloud, loaded: LoadedPlan) -> LoadedPlan
 
 
 def _summary(cloud: Cloud, plan: Plan, cost: Cost) -> str:
-    running = "unknown" if cost.usd_per_hour is None else f"${cost.usd_per_hour:,.2f} an hour"
-    if cost.unknown:
-        running = f"unknown (no price for: {', '.join(cost.unknown)}); ${cost.known_usd_per_hour:,.2f} an hour are known"
-    most = "unknown" if cost.usd_lifetime is None else f"${cost.usd_lifetime:,.2f}"
     return "\n".join(
         (
             f"{plan.name} in {cloud.name}, account {cloud.account}, {plan.region}: stacks {', '.join(plan.stacks.all)}",
-            f"  with every node running: {running}; between jobs: ${cost.idle_usd_per_hour:,.2f} an hour",
-            f"  at most, all {plan.lifetime_days} days: {most}; budget ${plan.budget_usd:,.2f}",
+            *(
+                f"  {words}"
+                for words in totals(cost, lifetime_days=plan.lifetime_days, budget_usd=plan.budget_usd)
+            ),
             f"  `neuronkit destroy` is meant for {plan.lifetime_days} days from now; owner {plan.owner}",
         )
     )

@@ -10,9 +10,9 @@ from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import estimate
 from stacks.domain.lock import Lock, LockedAmi, LockedImage
 from stacks.domain.plan import UNRESOLVED_AMI, ImagePlan
-from stacks.domain.plan_report import plan_document, plan_text
+from stacks.domain.plan_report import plan_document
 from stacks.domain.sizing import task_memory_mib
-from tests.environments import plan_of, starter_plan
+from tests.environments import plan_of
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -136,34 +136,6 @@ def test_tags_of_the_kit_cannot_be_overridden() -> None:
 
 def test_stack_names_are_in_order_of_creation() -> None:
     assert plan_of().stacks.all == ("pilot-network", "pilot-storage", "pilot-cluster-train")
-
-
-def test_cost_of_the_first_hour_is_what_its_lines_add_up_to() -> None:
-    cost = estimate(starter_plan("trn1-first-hour"), load_catalog())
-    assert cost.is_complete
-    assert cost.usd_per_hour == pytest.approx(1.34375 + 128 * 0.08 / 730 + 0.045 + 0.005)
-    assert cost.idle_usd_per_hour == pytest.approx(0.05)
-    assert cost.usd_lifetime == pytest.approx(24 * (1.34375 + 128 * 0.08 / 730 + 0.05))
-
-
-def test_an_unknown_price_is_never_zero() -> None:
-    """No source has an on-demand price of trn2; a block's fee comes from its offering."""
-    plan = starter_plan("trn2-pilot")
-    cost = estimate(plan, load_catalog())
-    document = plan_document(plan, cost, (), load_catalog())["cost"]
-    assert document["usd_per_hour"] is None
-    assert document["usd_lifetime"] is None
-    assert document["usd_upfront"] is None
-    assert document["unknown"] == ["train: 4 x trn2.48xlarge, capacity-block"]
-    assert document["lines"][0]["usd_per_hour"] is None
-    assert "unknown" in plan_text(plan, cost, load_catalog())
-
-
-def test_every_known_price_has_a_source_and_a_date() -> None:
-    for starter in ("trn1-first-hour", "trn1-pilot", "trn2-pilot"):
-        for line in estimate(starter_plan(starter), load_catalog()).lines:
-            assert line.source
-            assert line.unit_usd is None or line.as_of
 
 
 def test_quota_needs_add_up_over_clusters_and_leave_blocks_out() -> None:

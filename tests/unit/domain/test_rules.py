@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from stacks.domain.catalog import load_catalog
+from stacks.domain.cost import Basis
 from stacks.domain.findings import Finding, Severity
 from stacks.domain.render.engine import TEMPLATES_DIRECTORY
 from stacks.domain.rules import ALL_RULES, not_checked, run_rules
@@ -17,6 +19,7 @@ from stacks.domain.rules.names_and_tags import RESERVED_VARIABLES
 from stacks.domain.software import ecs_neuron_amis
 from tests.environments import changed, loaded
 
+TODAY = date(2026, 11, 30)
 BLOCK = {"capacity": {"hourly": {"kind": "capacity-block", "id": "cr-0123456789abcdef0"}}}
 JOB = "jobs.smoke"
 SECOND_CLUSTER = {"scheduler": "batch", "instance_type": "trn1.32xlarge", "nodes": 4, "capacity": "hourly"}
@@ -280,6 +283,8 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
     ),
     "NK270": ([({"budget_usd": 5000, "region": "us-east-1", "network.zone_id": "use1-az6"}, "budget_usd")], [{}]),
     "NK271": ([({"budget_usd": 1.5}, "budget_usd")], [{}]),
+    "NK273": ([({}, "region")], [{"region": "us-east-1", "network.zone_id": "use1-az6"}]),
+    "NK274": ([(BLOCK, "budget_usd")], [{}, {**BLOCK, "budget_usd": 20}]),
     "NK272": (
         [
             ({f"{JOB}.time_limit_minutes": 7 * 24 * 60 + 1}, f"{JOB}.time_limit_minutes"),
@@ -302,13 +307,13 @@ def good_cases() -> Iterator[Any]:
             yield pytest.param(rule_id, changes, id=f"{rule_id}-{number}")
 
 
-def findings(changes: dict[str, Any], directory: Path) -> tuple[Finding, ...]:
-    return run_rules(loaded(changed(changes), directory), load_catalog())
+def findings(changes: dict[str, Any], directory: Path, as_of: date | None = None) -> tuple[Finding, ...]:
+    return run_rules(loaded(changed(changes), directory), load_catalog(), Basis(as_of=as_of))
 
 
 @pytest.mark.parametrize(("rule_id", "changes", "path"), list(bad_cases()))
 def test_a_rule_finds_fault(rule_id: str, changes: dict[str, Any], path: str, tmp_path: Path) -> None:
-    found = [f for f in findings(changes, tmp_path) if f.id == rule_id]
+    found = [f for f in findings(changes, tmp_path, TODAY) if f.id == rule_id]
     assert [f.path for f in found] == [path]
     assert found[0].line is not None
     assert found[0].column is not None
@@ -318,7 +323,7 @@ def test_a_rule_finds_fault(rule_id: str, changes: dict[str, Any], path: str, tm
 
 @pytest.mark.parametrize(("rule_id", "changes"), list(good_cases()))
 def test_a_rule_lets_pass(rule_id: str, changes: dict[str, Any], tmp_path: Path) -> None:
-    assert [f.text() for f in findings(changes, tmp_path) if f.id == rule_id] == []
+    assert [f.text() for f in findings(changes, tmp_path, TODAY) if f.id == rule_id] == []
 
 
 def test_the_base_file_is_clean(tmp_path: Path) -> None:
@@ -375,7 +380,7 @@ def test_the_hours_that_a_budget_pays_are_those_left_after_the_idle_cost(tmp_pat
     }  # fmt: skip
     found = next(f for f in findings(first, tmp_path) if f.id == "NK270")
     running_usd_per_hour = 1.34375 + 512 * 0.08 / 730
-    hours = (150 - 2400 * 0.05) / running_usd_per_hour
+    hours = (150 - 2400 * (0.05 + 3 / 730)) / running_usd_per_hour
     assert f"the budget pays {hours:,.1f} hours" in found.message
 
 

@@ -118,7 +118,7 @@ def test_what_it_costs_and_how_long_it_lives_is_said_first(
     said = capsys.readouterr().err
     assert "with every node running: $" in said
     assert "between jobs: $" in said
-    assert "at most, all 7 days: $" in said
+    assert "all 7 days, every node running: $" in said
     assert "budget $100,000.00" in said
 
 
