@@ -20,6 +20,7 @@ from stacks.domain.errors import InputError, KitError
 VERBS = {
     "init": "write a commented environment file to start from",
     "check": "find what is wrong in an environment file",
+    "lint": "find what is wrong in templates, manifests, job definitions and scripts that you have already",
     "plan": "say what would be made, and what it costs",
     "render": "write the runtime and job files",
     "synth": "write the CloudFormation templates (a cloud assembly)",

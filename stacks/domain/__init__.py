@@ -15,6 +15,7 @@ render, jobs  Plan            -> files and requests   runtime files, job package
 capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
 rendered_files Plan           -> the files that `render` writes
 plan_report, cost_report: Plan + Cost -> document, text  what `plan` prints
+lint          files of one's own -> findings          templates, manifests, job definitions, scripts: the same ids
 
 findings, errors, live, names, reservations, secret_words and shipped_jobs are the words that all stages share.
 """
