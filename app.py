@@ -18,11 +18,11 @@ def main() -> int:
         if not isinstance(file, str):
             raise InputError("no environment file is named", "add `-c environment=FILE` to the cdk command")
         loaded = load_plan(Path(file))
+        add_stacks(app, loaded.plan)
     except KitError as error:
         console.error(error)
         return error.exit_code
     console.findings(loaded.findings)
-    add_stacks(app, loaded.plan)
     app.synth()
     return 0
 

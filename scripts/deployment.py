@@ -27,6 +27,7 @@ from scripts.locking import lock_file
 from scripts.preflight import check_account, make_way, refuse_unresolved
 from scripts.stack_changes import StackChange, compare
 from scripts.synthesis import Assembly, default_directory, synthesize
+from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import Cost, estimate
 from stacks.domain.cost_report import totals
@@ -58,6 +59,7 @@ class Deployed:
 
 def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deployed:
     loaded = load_plan(file, local=console.local)
+    refuse_unbuildable(loaded.plan)
     cloud = open_cloud(console, loaded.plan.region, loaded.plan.account)
     console.findings(loaded.findings)
     loaded = _with_lock(console, cloud, loaded)

@@ -22,6 +22,7 @@ from stacks.domain.names import (
     OUTPUT_JOB_QUEUE_ARN,
 )
 from stacks.domain.plan import ClusterPlan, JobPlan, Plan
+from stacks.domain.quotas import quota_code
 
 RUNS_OF_A_JOB_MAX = 10
 _NOT_DEPLOYED = "not deployed"
@@ -118,13 +119,12 @@ def _surroundings(
     outputs = stack.outputs if stack else {}
     environment_arn = outputs.get(OUTPUT_COMPUTE_ENVIRONMENT_ARN)
     queue_arn = outputs.get(OUTPUT_JOB_QUEUE_ARN)
-    instance_type = load_catalog().instance_types[cluster.instance_type]
     return Surroundings(
         cluster=cluster,
         environment=batch.find_compute_environment(cloud, environment_arn) if environment_arn else None,
         queue=batch.find_job_queue(cloud, queue_arn) if queue_arn else None,
         reservation=_reservation(cloud, plan, cluster),
-        quota_code=instance_type.quota_code_on_demand if cluster.capacity.kind == "on-demand" else None,
+        quota_code=quota_code(cluster, load_catalog()),
     )
 
 

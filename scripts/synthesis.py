@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scripts.node import CHECKOUT, node_environment
+from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.errors import InputError
 from stacks.domain.plan import Plan
 
@@ -33,6 +34,7 @@ def synthesize(plan: Plan, directory: Path, *, validate: bool = False) -> Assemb
 
     Replaces an earlier assembly as a whole; InputError for a directory that holds anything else.
     """
+    refuse_unbuildable(plan)
     fingerprint = _fingerprint(plan)
     reused = _is_current(directory, fingerprint, validate)
     if not reused:

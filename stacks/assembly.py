@@ -8,6 +8,8 @@ from typing import Any
 import aws_cdk as cdk
 
 from stacks.cluster_stack import ClusterStack
+from stacks.domain.brought_network import BroughtNetwork
+from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.names import CLUSTER_TAG, LIFETIME_TAG
 from stacks.domain.plan import Plan
 from stacks.network_stack import NetworkStack
@@ -59,12 +61,12 @@ def new_app(directory: Path | None = None, *, validate: bool = True) -> cdk.App:
 
 
 def add_stacks(app: cdk.App, plan: Plan) -> None:
+    refuse_unbuildable(plan)
     names = plan.stacks
-    network = NetworkStack(
-        app, names.network, vpc_cidr=plan.vpc_cidr, zone_id=plan.zone_id, **_stack_arguments(plan, {})
-    )
+    network = _network_stack(app, plan)
+    subnet_id, security_group_id = _nodes_network(network, plan.brought_network)
     storage = StorageStack(app, names.storage, **_stack_arguments(plan, {}))
-    stacks: list[cdk.Stack] = [network, storage]
+    stacks: list[cdk.Stack] = [*([network] if network else []), storage]
     for cluster in plan.clusters:
         tags = {CLUSTER_TAG: cluster.name}
         stacks.append(
@@ -73,14 +75,29 @@ def add_stacks(app: cdk.App, plan: Plan) -> None:
                 names.of_cluster(cluster.name),
                 cluster=cluster,
                 jobs=[job for job in plan.jobs if job.cluster == cluster.name],
-                node_subnet=network.node_subnet,
-                efa_security_group=network.efa_security_group,
+                node_subnet_id=subnet_id,
+                security_group_id=security_group_id,
                 bucket=storage.bucket,
                 node_tags={**_lasting_tags(plan), **tags, "Name": f"{plan.name}-{cluster.name}"},
                 **_stack_arguments(plan, tags),
             )
         )
     _tag(stacks, plan)
+
+
+def _network_stack(app: cdk.App, plan: Plan) -> NetworkStack | None:
+    name, cidr = plan.stacks.network, plan.vpc_cidr
+    if name is None or cidr is None:
+        return None
+    return NetworkStack(app, name, vpc_cidr=cidr, zone_id=plan.zone_id, **_stack_arguments(plan, {}))
+
+
+def _nodes_network(made: NetworkStack | None, brought: BroughtNetwork | None) -> tuple[str, str]:
+    """The nodes' subnet and security group: the network stack's, or the user's."""
+    if made is not None:
+        return made.node_subnet.attr_subnet_id, made.efa_security_group.attr_group_id
+    assert brought is not None, "a plan has one or the other"
+    return brought.subnet_id, brought.security_group_id
 
 
 def _stack_arguments(plan: Plan, extra_tags: dict[str, str]) -> dict[str, Any]:

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import aws_cdk as cdk
-from aws_cdk import aws_ec2 as ec2
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
@@ -39,8 +38,8 @@ class ClusterStack(cdk.Stack):
         *,
         cluster: ClusterPlan,
         jobs: Sequence[JobPlan],
-        node_subnet: ec2.CfnSubnet,
-        efa_security_group: ec2.CfnSecurityGroup,
+        node_subnet_id: str,
+        security_group_id: str,
         bucket: s3.IBucket,
         node_tags: Mapping[str, str],
         **stack_arguments: Any,
@@ -55,10 +54,10 @@ class ClusterStack(cdk.Stack):
                 self,
                 "Nodes",
                 cluster=cluster,
-                security_group_id=efa_security_group.attr_group_id,
+                security_group_id=security_group_id,
                 node_tags=node_tags,
             ),
-            subnet=node_subnet,
+            subnet_id=node_subnet_id,
             instance_profile=NodeRole(self, "NodeRole").instance_profile,
             node_tags=node_tags,
         )

@@ -11,6 +11,8 @@ from stacks.domain.names import stack_names
 def target_of(environment: Environment) -> Target:
     return Target(
         environment=environment.name,
+        # With the network's name, whatever the file says now: it may have said `vpc: new` when it was deployed.
+        # A network that the user brought is in no stack, so nothing here can name it.
         stacks=stack_names(environment.name, tuple(environment.clusters)),
         bootstrap_stack=bootstrap_stack_name(environment.cdk.qualifier),
         capacities=tuple(

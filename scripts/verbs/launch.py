@@ -46,9 +46,11 @@ def _launcher(console: Console, file: Path, job_name: str) -> Launcher:
     from scripts.launching import Launcher, find_job, require_image
     from scripts.loading import load_plan
     from scripts.outputs import cluster_outputs
+    from stacks.domain.buildable import refuse_unbuildable
     from stacks.domain.jobs import resolve_source
 
     plan = load_plan(file, local=console.local).plan
+    refuse_unbuildable(plan)
     job = find_job(plan, job_name)
     require_image(job, str(file))
     source = resolve_source(job.source, file.resolve().parent)

@@ -18,8 +18,11 @@ def command(console: Console, file: Path, update: bool) -> None:
     from scripts.aws.session import open_cloud
     from scripts.loading import load_plan
     from scripts.locking import lock_file
+    from stacks.domain.buildable import refuse_projected
 
-    environment = load_plan(file, local=console.local).loaded.environment
+    loaded = load_plan(file, local=console.local)
+    refuse_projected(loaded.plan)
+    environment = loaded.loaded.environment
     cloud = open_cloud(console, environment.region, environment.account, account_required=False)
     locked = lock_file(cloud, environment, file, update=update)
     body = {"lock": str(locked.path), "changed": list(locked.changes), **locked.lock.model_dump()}

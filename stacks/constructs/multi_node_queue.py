@@ -42,7 +42,7 @@ class MultiNodeQueue(Construct):
         *,
         cluster: ClusterPlan,
         launch_template: EfaLaunchTemplate,
-        subnet: ec2.CfnSubnet,
+        subnet_id: str,
         instance_profile: iam.CfnInstanceProfile,
         node_tags: Mapping[str, str],
     ) -> None:
@@ -66,7 +66,7 @@ class MultiNodeQueue(Construct):
                 minv_cpus=0,
                 maxv_cpus=cluster.vcpus,
                 instance_types=[cluster.instance_type],
-                subnets=[subnet.attr_subnet_id],
+                subnets=[subnet_id],
                 security_group_ids=launch_template.compute_environment_groups or None,
                 instance_role=instance_profile.attr_arn,
                 ec2_configuration=[

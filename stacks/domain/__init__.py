@@ -4,6 +4,7 @@ environment   text            -> Environment          frozen and typed; every va
 lock          FILE.lock       -> Lock                 what was resolved once: AMI ids, image digests
 catalog       bundled data    -> Catalog              hardware, regions, quotas, prices: each row with source and date
 software      bundled data    -> images, AMIs, SDKs   and which of them fit together
+unlisted_types, brought_network                       what only the file can say: types without an API name, a VPC
 selection     Environment     -> Selection            the image of each job and the AMI of each cluster
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
 plan          Environment + Lock + Catalog -> Plan    nodes, chips, cores, interfaces, images, names
@@ -14,7 +15,8 @@ rules         Environment     -> findings             id, where, given, allowed,
 render, jobs  Plan            -> files and requests   runtime files, job packages, job definitions
 capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
 rendered_files Plan           -> the files that `render` writes
-plan_report, cost_report: Plan + Cost -> document, text  what `plan` prints
+buildable     Plan            -> refusal               what can be planned, and not be built
+plan_report, cluster_report, cost_report: Plan + Cost -> document, text  what `plan` prints
 lint          files of one's own -> findings          templates, manifests, job definitions, scripts: the same ids
 
 findings, errors, live, names, reservations, secret_words and shipped_jobs are the words that all stages share.

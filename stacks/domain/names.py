@@ -34,21 +34,23 @@ OUTPUT_DASHBOARD = "DashboardName"
 class StackNames:
     """The environment's stacks, in the order in which they are made; they are deleted in the opposite order."""
 
-    network: str
+    network: str | None
+    """None where the user brought the network."""
     storage: str
     clusters: tuple[tuple[str, str], ...]
 
     @property
     def all(self) -> tuple[str, ...]:
-        return (self.network, self.storage, *(stack for _, stack in self.clusters))
+        made = (self.network,) if self.network else ()
+        return (*made, self.storage, *(stack for _, stack in self.clusters))
 
     def of_cluster(self, cluster: str) -> str:
         return dict(self.clusters)[cluster]
 
 
-def stack_names(environment: str, clusters: tuple[str, ...]) -> StackNames:
+def stack_names(environment: str, clusters: tuple[str, ...], *, network: bool = True) -> StackNames:
     return StackNames(
-        network=f"{environment}-network",
+        network=f"{environment}-network" if network else None,
         storage=f"{environment}-storage",
         clusters=tuple((cluster, f"{environment}-cluster-{cluster}") for cluster in clusters),
     )

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stacks.domain.catalog import Catalog
+from stacks.domain.brought_network import BroughtNetwork, brought_network
+from stacks.domain.catalog import Catalog, Chip, UltraServer
 from stacks.domain.environment import Environment, Job
 from stacks.domain.lock import Lock
 from stacks.domain.names import ENVIRONMENT_TAG, LIFETIME_TAG, OWNER_TAG, StackNames, stack_names
@@ -21,6 +22,7 @@ from stacks.domain.sizing import (
     task_memory_mib,
     uses_placement_group,
 )
+from stacks.domain.unlisted_types import projected_chip, ultraserver_of, with_named_types
 
 UNRESOLVED_AMI = "ami-UNRESOLVED-run-neuronkit-lock"
 DEFAULT_ROOT_DEVICE_NAME = "/dev/xvda"
@@ -79,7 +81,11 @@ class ClusterPlan:
     name: str
     scheduler: str
     instance_type: str
+    type_is_listed: bool
+    """False: only the file names the type, and what its shape implies is unverified."""
     nodes: int
+    """Of all cells."""
+    cells: int
     vcpus_per_node: int
     memory_gib_per_node: float
     chips_per_node: int
@@ -93,7 +99,20 @@ class ClusterPlan:
     ami: AmiPlan | None
     """None when nothing in the bundled data fits; a rule has said so."""
     root_volume_gib: int
-    ultraservers: int | None
+    ultraserver: UltraServer | None
+    """What the nodes are members of, where they are."""
+
+    @property
+    def nodes_per_cell(self) -> int:
+        return self.nodes // self.cells
+
+    @property
+    def ultraservers(self) -> int | None:
+        """Whole ones; None where the nodes are not members of any, or make no whole number of them."""
+        members = self.ultraserver.members if self.ultraserver else None
+        if members is None or self.nodes_per_cell % members:
+            return None
+        return self.nodes // members
 
     @property
     def efa_interfaces_per_node(self) -> int:
@@ -155,6 +174,27 @@ class JobPlan:
 
 
 @dataclass(frozen=True, slots=True)
+class ProjectedCluster:
+    """Nodes of a chip that is only announced: a number of them, and what is said of the chip. Nothing can be built."""
+
+    name: str
+    scheduler: str
+    instance_type: str
+    nodes: int
+    """Of all cells."""
+    cells: int
+    chip: Chip
+    assumed_chips_per_node: int | None
+    capacity: CapacityPlan
+    root_volume_gib: int
+
+    @property
+    def chips(self) -> int | None:
+        """None: unknown, as nothing is published and the file assumes nothing."""
+        return None if self.assumed_chips_per_node is None else self.nodes * self.assumed_chips_per_node
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     name: str
     region: str
@@ -163,17 +203,22 @@ class Plan:
     lifetime_days: int
     budget_usd: float
     zone_id: str
-    vpc_cidr: str
+    vpc_cidr: str | None
+    """Of the VPC that the kit makes; None with a network that the user brought."""
+    brought_network: BroughtNetwork | None
     cdk_qualifier: str
     permissions_boundary: str | None
     tags: tuple[tuple[str, str], ...]
     """On every resource: the kit's own and the file's, sorted."""
     clusters: tuple[ClusterPlan, ...]
+    projected: tuple[ProjectedCluster, ...]
     jobs: tuple[JobPlan, ...]
+    """Without those on a projected cluster."""
 
     @property
     def stacks(self) -> StackNames:
-        return stack_names(self.name, tuple(cluster.name for cluster in self.clusters))
+        names = tuple(cluster.name for cluster in self.clusters)
+        return stack_names(self.name, names, network=self.brought_network is None)
 
     def cluster(self, name: str) -> ClusterPlan:
         return next(cluster for cluster in self.clusters if cluster.name == name)
@@ -184,14 +229,19 @@ class Plan:
 
 def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> Plan:
     """Expects an environment in which no rule found an error."""
+    catalog = with_named_types(environment, catalog)
     selection = select(environment, catalog)
+    chips = {name: projected_chip(cluster, catalog) for name, cluster in environment.clusters.items()}
     clusters = tuple(
-        _cluster_plan(environment, name, selection, lock, catalog) for name in environment.clusters
+        _cluster_plan(environment, name, selection, lock, catalog)
+        for name, chip in chips.items()
+        if chip is None
     )
     by_name = {cluster.name: cluster for cluster in clusters}
     jobs = tuple(
         _job_plan(name, job, by_name[job.cluster], selection.images.get(name), lock)
         for name, job in environment.jobs.items()
+        if job.cluster in by_name
     )
     return Plan(
         name=environment.name,
@@ -201,13 +251,36 @@ def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> 
         lifetime_days=environment.lifetime_days,
         budget_usd=environment.budget_usd,
         zone_id=environment.network.zone_id,
-        vpc_cidr=environment.network.cidr,
+        vpc_cidr=environment.network.cidr if environment.network.vpc == "new" else None,
+        brought_network=brought_network(environment),
         cdk_qualifier=environment.cdk.qualifier,
         permissions_boundary=environment.cdk.permissions_boundary,
         tags=_tags(environment),
         clusters=clusters,
+        projected=tuple(_projected(environment, name, chip) for name, chip in chips.items() if chip),
         jobs=jobs,
     )
+
+
+def _projected(environment: Environment, name: str, chip: Chip) -> ProjectedCluster:
+    cluster = environment.clusters[name]
+    return ProjectedCluster(
+        name=name,
+        scheduler=cluster.scheduler,
+        instance_type=cluster.instance_type,
+        nodes=cluster.nodes * cluster.cells,
+        cells=cluster.cells,
+        chip=chip,
+        assumed_chips_per_node=cluster.assumed_chips_per_node,
+        capacity=_capacity_plan(environment, name),
+        root_volume_gib=cluster.root_volume_gib,
+    )
+
+
+def _capacity_plan(environment: Environment, cluster_name: str) -> CapacityPlan:
+    name = environment.clusters[cluster_name].capacity
+    capacity = environment.capacity[name]
+    return CapacityPlan(name, capacity.kind, capacity.id)
 
 
 def _cluster_plan(
@@ -215,13 +288,15 @@ def _cluster_plan(
 ) -> ClusterPlan:
     cluster = environment.clusters[name]
     instance_type = catalog.instance_types[cluster.instance_type]
-    capacity = environment.capacity[cluster.capacity]
+    capacity = _capacity_plan(environment, name)
     size = logical_core_size(cluster, instance_type)
     return ClusterPlan(
         name=name,
         scheduler=cluster.scheduler,
         instance_type=cluster.instance_type,
-        nodes=cluster.nodes,
+        type_is_listed=instance_type.api_known,
+        nodes=cluster.nodes * cluster.cells,
+        cells=cluster.cells,
         vcpus_per_node=instance_type.vcpus,
         memory_gib_per_node=instance_type.memory_gib,
         chips_per_node=instance_type.chips,
@@ -230,10 +305,10 @@ def _cluster_plan(
         logical_core_size=size,
         network_interfaces=interfaces_of(cluster, instance_type),
         placement_group=uses_placement_group(cluster, capacity.kind),
-        capacity=CapacityPlan(cluster.capacity, capacity.kind, capacity.id),
+        capacity=capacity,
         ami=_ami_plan(selection.amis.get(name), lock),
         root_volume_gib=cluster.root_volume_gib,
-        ultraservers=None,
+        ultraserver=ultraserver_of(instance_type, cluster.shape, catalog),
     )
 
 
@@ -267,7 +342,7 @@ def _image_plan(selected: SelectedImage | None, lock: Lock | None) -> ImagePlan 
 def _job_plan(
     name: str, job: Job, cluster: ClusterPlan, image: SelectedImage | None, lock: Lock | None
 ) -> JobPlan:
-    nodes = job.nodes or cluster.nodes
+    nodes = job.nodes or cluster.nodes_per_cell
     processes = processes_per_node(job, cluster.logical_cores_per_node)
     logical_cores = nodes * cluster.logical_cores_per_node
     memory_mib = task_memory_mib(cluster.memory_gib_per_node)

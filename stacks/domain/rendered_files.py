@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from stacks.domain.buildable import refuse_projected
 from stacks.domain.errors import InputError
 from stacks.domain.findings import closest, one_of
 from stacks.domain.jobs import pack
@@ -39,6 +40,7 @@ def rendered_files(
     plan: Plan, job_name: str | None, source_directory: Callable[[JobPlan], Path]
 ) -> tuple[RenderedFile, ...]:
     """Of all jobs and clusters, or of one job and its cluster. What a deploy decides is a placeholder in <>."""
+    refuse_projected(plan)
     jobs = plan.jobs if job_name is None else (_job(plan, job_name),)
     clusters = plan.clusters if job_name is None else (plan.cluster(jobs[0].cluster),)
     files = [file for job in jobs for file in _job_files(plan, job, source_directory(job))]

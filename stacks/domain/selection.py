@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from stacks.domain.catalog import Catalog
 from stacks.domain.environment import Environment
 from stacks.domain.software import EcsNeuronAmi, Image, choose_ami, choose_image, find_ami, find_image
+from stacks.domain.unlisted_types import with_named_types
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Selection:
 
 
 def select(environment: Environment, catalog: Catalog) -> Selection:
+    catalog = with_named_types(environment, catalog)
     images = {job: image for job in environment.jobs if (image := _image(environment, catalog, job))}
     amis = {cluster: ami for cluster in environment.clusters if (ami := _ami(environment, cluster, images))}
     return Selection(images, amis)

@@ -66,6 +66,13 @@ class Catalog:
             return None
         return next((u for u in self.ultraservers if u.ultraserver_type == ultraserver_type), None)
 
+    def ultraserver_of_member(self, instance_type: str) -> UltraServer | None:
+        """The UltraServer that instances of the type are members of."""
+        return next((u for u in self.ultraservers if u.member_type == instance_type), None)
+
+    def ultraserver_of_shape(self, shape: str | None) -> UltraServer | None:
+        return next((u for u in self.ultraservers if shape and u.shape == shape), None)
+
     def service_price(self, what: ServiceItem, region: str) -> ServicePrice | None:
         """None: unknown."""
         return next((p for p in self.service_prices if p.what == what and p.region in (region, None)), None)

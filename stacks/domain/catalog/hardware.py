@@ -86,10 +86,12 @@ class InstanceType:
     warnings: tuple[str, ...]
     api_known: bool
     """Whether an API definition or answer names the type; false for one that only its user can vouch for."""
+    family_of_unlisted: str | None = None
+    """Under which images and drivers list the chips of a type whose name only the user knows."""
 
     @property
     def family(self) -> str:
-        return self.name.partition(".")[0]
+        return self.family_of_unlisted or self.name.partition(".")[0]
 
     @property
     def is_neuron(self) -> bool:
@@ -139,6 +141,8 @@ class UltraServer:
     """Servers joined by NeuronLink (or NVLink) that are bought as one. Trn3's members have no published type name."""
 
     name: str
+    shape: str | None
+    """The word by which an environment file names it while its members have no type name; else None."""
     ultraserver_type: str | None
     member_type: str | None
     members: int | None
@@ -151,6 +155,10 @@ class UltraServer:
     device_memory_gib: float | None
     bf16_tflops: float | None
     fp8_tflops: float | None
+    partition_sizes: tuple[int, ...]
+    """Members that may work as one group; empty where no source says."""
+    link_between_members: str | None
+    """What joins the chips of different members, with its source; None where sources disagree or are silent."""
     source: str
     as_of: str
     note: str = ""

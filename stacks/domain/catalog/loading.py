@@ -154,4 +154,5 @@ def _region(row: Row) -> Region:
 
 
 def _ultraserver(row: Row, chips: Mapping[str, Chip]) -> UltraServer:
-    return UltraServer(**{**row, "chip": chips[row["chip"]] if row["chip"] else None})
+    chip = chips[row["chip"]] if row["chip"] else None
+    return UltraServer(**{**row, "chip": chip, "partition_sizes": tuple(row["partition_sizes"])})

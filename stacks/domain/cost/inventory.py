@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stacks.domain.plan import Plan
+from stacks.domain.plan import ClusterPlan, Plan, ProjectedCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,9 @@ class Inventory:
 
 
 def inventory_of(plan: Plan) -> Inventory:
-    """The kit's stacks: one NAT gateway with its address unless the user brought the network, one bucket, and a dashboard and a log group a cluster."""
+    """The kit's stacks: one bucket, a dashboard and a log group a cluster; and one NAT gateway with its address, unless
+    the user brought the network."""
+    billed: tuple[ClusterPlan | ProjectedCluster, ...] = (*plan.clusters, *plan.projected)
     groups = tuple(
         NodeGroup(
             name=cluster.name,
@@ -42,7 +44,7 @@ def inventory_of(plan: Plan) -> Inventory:
             capacity_name=cluster.capacity.name,
             capacity_kind=cluster.capacity.kind,
         )
-        for cluster in (*plan.clusters, *plan.projected)
+        for cluster in billed
     )
     own_networks = 0 if plan.brought_network else 1
     return Inventory(

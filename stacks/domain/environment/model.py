@@ -154,6 +154,15 @@ class Cluster(Model):
             "made of, and instance_type is the name that you were given; else null"
         ),
     ] = None
+    assumed_chips_per_node: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=1024,
+            description="with shape trainium4: the chips of a node that you assume, 1 to 1024, as nothing is published; "
+            "else null",
+        ),
+    ] = None
     cells: Annotated[
         int, Field(ge=1, le=1000, description="independently deployed copies of this cluster: 1 to 1000")
     ] = 1

@@ -17,6 +17,7 @@ from stacks.domain.environment.source import Path, Source
 from stacks.domain.findings import closest
 
 ROUNDS_MAX = 10
+_BROUGHT = ("vpc", "subnet_id", "security_group_id")
 _ENTRIES = ("capacity", "clusters", "jobs")
 # Values of which no rule asks more than whether they are there.
 _STAND_INS: dict[str, Any] = {"name": "environment", "owner": "owner", "lifetime_days": 1, "budget_usd": 1e12}
@@ -91,12 +92,26 @@ def _delete(data: Any, path: Path) -> Any:
 
 def _take_out_dependents(data: Any, original: Any) -> None:
     """Clusters and jobs that name what was taken out, or a section in which nothing is left; not what was never there."""
+    _take_out_what_is_half(data, original)
     for section, key, on in (("clusters", "capacity", "capacity"), ("jobs", "cluster", "clusters")):
         entries, left = _mapping(data.get(section)), _mapping(data.get(on))
         gone = _mapping(original.get(on)).keys() - left.keys()
         for name, entry in list(entries.items()):
             if not left or str(_mapping(entry).get(key)) in gone:
                 del entries[name]
+
+
+def _take_out_what_is_half(data: Any, original: Any) -> None:
+    """A brought network without one of its ids, and a cluster without the shape that explains its type's name."""
+    network, brought = _mapping(data.get("network")), _mapping(original.get("network"))
+    if any(key in brought and key not in network for key in _BROUGHT):
+        for key in _BROUGHT:
+            network.pop(key, None)
+    clusters = _mapping(data.get("clusters"))
+    for name, cluster in list(clusters.items()):
+        was = _mapping(_mapping(original.get("clusters")).get(name))
+        if "shape" in was and "shape" not in _mapping(cluster):
+            del clusters[name]
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from stacks.domain.rules import (
     secrets,
     software_fit,
     topology,
+    ultraservers,
 )
 from stacks.domain.rules.rule import Facts, Rule
 from stacks.domain.selection import select
@@ -50,6 +51,7 @@ ALL_RULES: tuple[Rule, ...] = (
     *names_and_tags.RULES,
     *money.RULES,
     *LIVE_RULES,
+    *ultraservers.RULES,
 )
 
 
@@ -91,7 +93,7 @@ def not_checked(
     if plan is None:
         return tuple(NotChecked(rule.id, "the file has errors: mend them first") for rule in LIVE_RULES)
     facts = _live_facts(loaded, plan, catalog, live)
-    return tuple(missing for rule in LIVE_RULES for missing in rule.not_checked(facts))
+    return tuple(missing for rule in ALL_RULES for missing in rule.not_checked(facts))
 
 
 def _live_facts(loaded: Loaded, plan: Plan, catalog: Catalog, live: LiveFacts) -> Facts:

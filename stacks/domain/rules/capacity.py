@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stacks.domain.environment import Cluster
 from stacks.domain.findings import Severity, closest, one_of
+from stacks.domain.rules.instances import UNLISTED
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
 BLOCK_INSTANCES_MAX = 64
@@ -83,16 +85,16 @@ def placement_group_without_block(facts: Facts) -> Iterator[Problem]:
 
 def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
     for name, cluster in facts.environment.clusters.items():
-        if facts.capacity_kind(name) == "capacity-block" and cluster.nodes > BLOCK_INSTANCES_MAX:
+        if facts.capacity_kind(name) == "capacity-block" and _nodes(cluster) > BLOCK_INSTANCES_MAX:
             yield Problem(
                 ("clusters", name, "nodes"),
-                str(cluster.nodes),
+                f"{_nodes(cluster)}{' in all cells' if cluster.cells > 1 else ''}",
                 f"1 to {BLOCK_INSTANCES_MAX} nodes from one block",
                 "more than a capacity block can hold",
                 "use several clusters, each with its block",
             )
     for name, capacity in facts.environment.capacity.items():
-        sizes = [c.nodes for c in facts.environment.clusters.values() if c.capacity == name]
+        sizes = [_nodes(c) for c in facts.environment.clusters.values() if c.capacity == name]
         total = sum(sizes)
         if capacity.kind == "capacity-block" and total > BLOCK_INSTANCES_MAX >= max(sizes):
             yield Problem(
@@ -105,9 +107,13 @@ def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
             )
 
 
+def _nodes(cluster: Cluster) -> int:
+    return cluster.nodes * cluster.cells
+
+
 def blocks_together_are_not_too_large(facts: Facts) -> Iterator[Problem]:
     in_blocks = [n for n in facts.environment.clusters if facts.capacity_kind(n) == "capacity-block"]
-    total = sum(facts.environment.clusters[name].nodes for name in in_blocks)
+    total = sum(_nodes(facts.environment.clusters[name]) for name in in_blocks)
     if total > BLOCKS_INSTANCES_MAX:
         yield Problem(
             ("clusters",),
@@ -123,7 +129,7 @@ def option_is_offered(facts: Facts) -> Iterator[Problem]:
         instance_type, kind = facts.instance_type(name), facts.capacity_kind(name)
         if instance_type is None or kind not in ("on-demand", "spot", "capacity-block"):
             continue
-        if kind not in instance_type.purchase_options:
+        if instance_type.api_known and kind not in instance_type.purchase_options:
             yield Problem(
                 ("clusters", name, "capacity"),
                 kind,
@@ -152,9 +158,9 @@ RULES = (
     Rule("NK212", Severity.WARNING, "capacity not bought yet", "nodes cannot start", BLOCK_SOURCE, capacity_is_bought),
     Rule("NK213", Severity.ERROR, "an id on capacity without one", "a field not carried means idle, paid capacity", "eksctl issues 8320, 8155", id_belongs_to_kind),
     Rule("NK214", Severity.ERROR, "spot on Batch", "multi-node jobs are refused there", BATCH_SOURCE, batch_without_spot),
-    Rule("NK215", Severity.ERROR, "placement group with a capacity block", "11 of 16 reserved instances started, the rest never", "eksctl issue 7949; " + BLOCK_SOURCE, placement_group_without_block),
+    Rule("NK215", Severity.ERROR, "placement group with a capacity block", "11 of 16 reserved instances started, the rest never", "eksctl issue 7949; " + BLOCK_SOURCE, placement_group_without_block, can_be_forced=True),
     Rule("NK216", Severity.ERROR, "block too large", "EC2 sells at most 64 instances a block", BLOCK_SOURCE, block_is_not_too_large),
     Rule("NK217", Severity.ERROR, "blocks too large together", "EC2 sells at most 256 instances over all blocks", BLOCK_SOURCE, blocks_together_are_not_too_large),
-    Rule("NK218", Severity.WARNING, "purchase option not listed", "existence, availability and price are three facts", "EC2 DescribeInstanceTypes, captured about 2026-10-01 (moto 5.2.5)", option_is_offered),
+    Rule("NK218", Severity.WARNING, "purchase option not listed", "existence, availability and price are three facts", "EC2 DescribeInstanceTypes, captured about 2026-10-01 (moto 5.2.5)", option_is_offered, UNLISTED),
     Rule("NK219", Severity.WARNING, "reserved capacity on Batch is unverified", "sources disagree", "AWS Batch user guide, launch-templates; awslabs/awsome-distributed-ai 1.architectures/3.aws-batch", block_on_batch_is_unverified),
 )  # fmt: skip

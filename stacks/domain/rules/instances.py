@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from stacks.domain.catalog import region_of_zone_id
 from stacks.domain.findings import Severity, closest, one_of
-from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.live import CouldNotAsk
+from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 
 OTHER_PARTITIONS = ("us-gov-", "cn-", "us-iso", "eu-iso", "eusc-")
 OFFERINGS_SOURCE = "EC2 DescribeInstanceTypeOfferings, captured about 2026-10-01 (moto 5.2.5)"
@@ -52,7 +53,7 @@ def zone_exists(facts: Facts) -> Iterator[Problem]:
 
 def type_exists(facts: Facts) -> Iterator[Problem]:
     for name, cluster in facts.environment.clusters.items():
-        if facts.catalog.get(cluster.instance_type) is None:
+        if facts.instance_type(name) is None and not facts.is_projected(name):
             near = facts.catalog.closest(cluster.instance_type)
             unverified = facts.catalog.unverified.get(cluster.instance_type)
             yield Problem(
@@ -60,8 +61,23 @@ def type_exists(facts: Facts) -> Iterator[Problem]:
                 repr(cluster.instance_type),
                 "a type that `neuronkit catalog` lists",
                 f"no such EC2 instance type{f' ({unverified.why})' if unverified else ''}",
-                f"did you mean {near!r}?" if near else "",
+                _fix_of_unknown_type(facts, cluster.instance_type, near),
             )
+
+
+def _fix_of_unknown_type(facts: Facts, name: str, near: str | None) -> str:
+    """A name of a family that no API names may be a real one that AWS gave to the user."""
+    shapes = [
+        u.shape for u in facts.catalog.ultraservers if u.shape and name.lower().startswith(_family(u.shape))
+    ]
+    meant = f"did you mean {near!r}?" if near else ""
+    if not shapes:
+        return meant
+    return f"if AWS gave you this name, say what a node is made of with `shape: {shapes[0]}` or {one_of(shapes[1:])}"
+
+
+def _family(shape: str) -> str:
+    return shape.partition("-")[0]
 
 
 def type_has_chips(facts: Facts) -> Iterator[Problem]:
@@ -81,7 +97,7 @@ def type_is_in_region(facts: Facts) -> Iterator[Problem]:
     region = facts.environment.region
     for name, cluster in facts.environment.clusters.items():
         instance_type = facts.instance_type(name)
-        if instance_type is None or region not in facts.catalog.regions:
+        if instance_type is None or not instance_type.api_known or region not in facts.catalog.regions:
             continue
         if region not in instance_type.regions:
             yield Problem(
@@ -122,6 +138,30 @@ def logical_core_size_fits_chip(facts: Facts) -> Iterator[Problem]:
             )
 
 
+def logical_core_size_is_known(facts: Facts) -> Iterator[Problem]:
+    for name, cluster in facts.environment.clusters.items():
+        instance_type = facts.instance_type(name)
+        chip = instance_type.chip if instance_type else None
+        if chip and cluster.logical_core_size is None and chip.default_logical_core_size is None:
+            yield Problem(
+                ("clusters", name),
+                "no logical_core_size",
+                one_of(str(size) for size in chip.logical_core_sizes),
+                f"no source states the default of {chip.name}: {chip.note}",
+                "write logical_core_size: the number that the model is compiled for",
+                at_key=True,
+            )
+
+
+def _types_without_offerings(facts: Facts) -> Iterator[object]:
+    for name in facts.environment.clusters:
+        instance_type = facts.instance_type(name)
+        if instance_type is not None and not instance_type.api_known:
+            yield CouldNotAsk(f"no API names {instance_type.name}")
+
+
+UNLISTED = Need("where and how EC2 sells a type that only the file names", _types_without_offerings)
+
 RULES = (
     Rule("NK201", Severity.ERROR, "unknown region", "nothing can be looked up for it", ZONES_SOURCE, region_exists),
     Rule(
@@ -136,15 +176,19 @@ RULES = (
     Rule("NK205", Severity.ERROR, "no Neuron chips", "images and runtime are Neuron's", TYPES_SOURCE, type_has_chips),
     Rule(
         "NK206", Severity.ERROR, "type not offered in the region",
-        "an on-demand group of a type that is not there fails for ever", OFFERINGS_SOURCE, type_is_in_region,
+        "an on-demand group of a type that is not there fails for ever", OFFERINGS_SOURCE, type_is_in_region, UNLISTED,
     ),
     Rule(
         "NK207", Severity.ERROR, "type not offered in the zone",
-        "a cluster lives in one zone, and few zones have the chips", OFFERINGS_SOURCE, type_is_in_zone,
+        "a cluster lives in one zone, and few zones have the chips", OFFERINGS_SOURCE, type_is_in_zone, UNLISTED,
     ),
     Rule(
         "NK208", Severity.ERROR, "logical core size the chip does not have",
         "a runtime with another LNC than the compiled model does not load it",
         "aws-neuron-sdk@81ce03ae about-neuron/arch/neuron-features/logical-neuroncore-config.rst", logical_core_size_fits_chip,
+    ),
+    Rule(
+        "NK209", Severity.ERROR, "logical core size that nothing states", "compiled model, runtime and ranks must agree on it",
+        "aws-neuron-sdk@81ce03ae about-neuron/arch/neuron-hardware/trainium3.rst, nki/api/nki/__init__.py:24", logical_core_size_is_known,
     ),
 )  # fmt: skip

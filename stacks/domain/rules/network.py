@@ -15,13 +15,60 @@ USABLE_RANGES = tuple(
 )
 """RFC 1918 and RFC 6598. Others are public, or mean something else to every host (loopback, link-local, multicast)."""
 DOCKER_RANGE = ipaddress.IPv4Network("172.17.0.0/16")
+NETWORK_SOURCE = "`neuronkit schema`"
 CIDR_SOURCE = "Amazon VPC user guide, vpc-cidr-blocks"
 EFA_SOURCE = "EC2 user guide, efa-acc-inst-types; AWS Batch user guide, efa"
 ADDRESSES_RESERVED_PER_SUBNET = 5
 TASK_INTERFACES_PER_NODE = 1
 
 
+def brought_network_is_whole(facts: Facts) -> Iterator[Problem]:
+    network = facts.environment.network
+    if network.vpc == "new":
+        return
+    for key, example in (("subnet_id", "subnet-…"), ("security_group_id", "sg-…")):
+        if getattr(network, key) is None:
+            yield Problem(
+                ("network", key),
+                "null",
+                f"{example} in {network.vpc}",
+                f"a VPC of yours comes with your {key}",
+                f"add {key}: {example}, or write vpc: new",
+            )
+
+
+def own_network_names_no_ids(facts: Facts) -> Iterator[Problem]:
+    network = facts.environment.network
+    if network.vpc != "new":
+        return
+    for key in ("subnet_id", "security_group_id"):
+        given = getattr(network, key)
+        if given is not None:
+            yield Problem(
+                ("network", key),
+                repr(given),
+                "null",
+                "with vpc: new the kit makes its own: this one would not be used",
+                "write vpc: vpc-… as well, or remove it",
+            )
+
+
+def brought_network_has_its_range(facts: Facts) -> Iterator[Problem]:
+    network = facts.environment.network
+    if network.vpc != "new" and "cidr" in network.model_fields_set:
+        yield Problem(
+            ("network", "cidr"),
+            repr(network.cidr),
+            "no key cidr",
+            f"{network.vpc} has its range already: this one would not be used",
+            "remove it",
+            at_key=True,
+        )
+
+
 def cidr_is_valid(facts: Facts) -> Iterator[Problem]:
+    if facts.environment.network.vpc != "new":
+        return
     cidr = facts.environment.network.cidr
     try:
         network = ipaddress.IPv4Network(cidr)
@@ -49,7 +96,8 @@ def cidr_is_valid(facts: Facts) -> Iterator[Problem]:
 
 def range_is_not_dockers(facts: Facts) -> Iterator[Problem]:
     cidr = facts.environment.network.cidr
-    if not any(cidr_is_valid(facts)) and ipaddress.IPv4Network(cidr).overlaps(DOCKER_RANGE):
+    makes_network = facts.environment.network.vpc == "new"
+    if makes_network and not any(cidr_is_valid(facts)) and ipaddress.IPv4Network(cidr).overlaps(DOCKER_RANGE):
         yield Problem(
             ("network", "cidr"),
             repr(cidr),
@@ -61,7 +109,7 @@ def range_is_not_dockers(facts: Facts) -> Iterator[Problem]:
 
 def addresses_suffice(facts: Facts) -> Iterator[Problem]:
     cidr = facts.environment.network.cidr
-    if any(cidr_is_valid(facts)):
+    if facts.environment.network.vpc != "new" or any(cidr_is_valid(facts)):
         return
     free = ipaddress.IPv4Network(node_subnet_cidr(cidr)).num_addresses - ADDRESSES_RESERVED_PER_SUBNET
     needed = 0
@@ -120,4 +168,7 @@ RULES = (
     Rule("NK222", Severity.WARNING, "several nodes without EFA", "the job runs, silently slow", "SkyPilot sky/clouds/aws.py:82", several_nodes_have_efa),
     Rule("NK223", Severity.WARNING, "several nodes without a placement group", "latency, and EFA's rule", EFA_SOURCE, several_nodes_are_near),
     Rule("NK224", Severity.WARNING, "the range of Docker's bridge", "traffic to these addresses never leaves the node", CIDR_SOURCE, range_is_not_dockers),
+    Rule("NK225", Severity.ERROR, "brought network without subnet or group", "a template could not name them", NETWORK_SOURCE, brought_network_is_whole),
+    Rule("NK226", Severity.ERROR, "ids beside vpc: new", "a field not carried is found out after the deploy", NETWORK_SOURCE, own_network_names_no_ids),
+    Rule("NK227", Severity.ERROR, "a range for a brought network", "a field not carried is found out after the deploy", NETWORK_SOURCE, brought_network_has_its_range),
 )  # fmt: skip

@@ -18,6 +18,7 @@ from stacks.domain.rules import ALL_RULES, not_checked, run_rules
 from stacks.domain.rules.names_and_tags import RESERVED_VARIABLES
 from stacks.domain.software import ecs_neuron_amis
 from tests.environments import changed, loaded
+from tests.unit.domain import ultraserver_cases
 
 TODAY = date(2026, 11, 30)
 BLOCK = {"capacity": {"hourly": {"kind": "capacity-block", "id": "cr-0123456789abcdef0"}}}
@@ -292,6 +293,7 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         ],
         [{f"{JOB}.time_limit_minutes": 7 * 24 * 60}],
     ),
+    **ultraserver_cases.CASES,
 }  # fmt: skip
 
 
@@ -393,5 +395,5 @@ def test_severities_are_as_decided() -> None:
     warnings = {rule.id for rule in ALL_RULES if rule.severity is Severity.WARNING}
     assert warnings == {
         "NK203", "NK211", "NK212", "NK218", "NK219", "NK222", "NK223", "NK224", "NK234", "NK245", "NK246", "NK247", "NK248",
-        "NK252", "NK264", "NK265", "NK270", "NK272",
+        "NK252", "NK264", "NK265", "NK270", "NK272", "NK601", "NK605", "NK606", "NK607", "NK608", "NK609", "NK611",
     }  # fmt: skip
