@@ -1,0 +1,124 @@
+"""Live facts for tests: an account in which everything that the small file asks for is in order, and changes to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from stacks.domain.catalog import load_catalog
+from stacks.domain.live import (
+    BlockHealth,
+    GroupRule,
+    LiveAmi,
+    LiveFacts,
+    LiveSecurityGroup,
+    LiveSubnet,
+    LiveZone,
+    QuotaLimit,
+)
+from stacks.domain.plan import Plan
+from stacks.domain.quotas import needed_vcpus
+from stacks.domain.reservations import Reservation
+
+AS_OF = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
+RESERVATION_ID = "cr-0123456789abcdef0"
+BLOCK = {"capacity.hourly": {"kind": "capacity-block", "id": RESERVATION_ID}}
+RESERVED = {"capacity.hourly": {"kind": "reservation", "id": RESERVATION_ID}}
+VPC, SUBNET, GROUP, DEFAULT_GROUP = (
+    "vpc-0123456789abcdef0",
+    "subnet-0123456789abcdef0",
+    "sg-0123456789abcdef0",
+    "sg-00000000000000def",
+)
+BROUGHT = {"network": {"vpc": VPC, "subnet_id": SUBNET, "security_group_id": GROUP, "zone_id": "use2-az3"}}
+
+
+def reservation(**more: Any) -> Reservation:
+    """Four trn1.32xlarge in use2-az3, as the small file's cluster wants them."""
+    values: dict[str, Any] = {
+        "id": RESERVATION_ID,
+        "kind": "default",
+        "instance_type": "trn1.32xlarge",
+        "zone_id": "use2-az3",
+        "total": 4,
+        "available": 4,
+        "state": "active",
+        "tenancy": "default",
+        "platform": "Linux/UNIX",
+    }
+    return Reservation(**{**values, **more})
+
+
+def block(**more: Any) -> Reservation:
+    values: dict[str, Any] = {
+        "kind": "capacity-block",
+        "start": AS_OF - timedelta(days=1),
+        "end": AS_OF + timedelta(days=1),
+        "block_id": "cb-0123456789abcdef0",
+    }
+    return reservation(**{**values, **more})
+
+
+def subnet(**more: Any) -> LiveSubnet:
+    values: dict[str, Any] = {
+        "id": SUBNET,
+        "zone_id": "use2-az3",
+        "vpc_id": VPC,
+        "free_addresses": 250,
+        "default_route_target": "nat-0123456789abcdef0",
+    }
+    return LiveSubnet(**{**values, **more})
+
+
+def rule(peer: str, *, egress: bool, protocol: str = "-1", ports: tuple[int, int] | None = None) -> GroupRule:
+    first, last = ports or (None, None)
+    return GroupRule(egress, protocol, first, last, peer)
+
+
+SELF_RULES = (rule(GROUP, egress=False), rule(GROUP, egress=True))
+OPEN_EGRESS = rule("0.0.0.0/0", egress=True)
+
+
+def group(*rules: GroupRule, id_: str = GROUP, vpc: str = VPC) -> LiveSecurityGroup:
+    return LiveSecurityGroup(id_, "nodes", vpc, rules or (*SELF_RULES, OPEN_EGRESS))
+
+
+def default_group(*rules: GroupRule) -> LiveSecurityGroup:
+    """With EC2's own rules for a default group, unless others are given."""
+    own = (rule(DEFAULT_GROUP, egress=False), OPEN_EGRESS)
+    return LiveSecurityGroup(DEFAULT_GROUP, "default", VPC, rules or own)
+
+
+def in_order(plan: Plan, **changes: Any) -> LiveFacts:
+    """Every answer that the plan needs is there and good; `changes` replace fields."""
+    ids = [c.capacity.id for c in plan.clusters if c.capacity.id]
+    is_block = any(c.capacity.kind == "capacity-block" for c in plan.clusters)
+    facts = LiveFacts(
+        as_of=AS_OF,
+        zones=(LiveZone("use2-az1", "available"), LiveZone("use2-az3", "available")),
+        offered_zone_ids={c.instance_type: frozenset({plan.zone_id}) for c in plan.clusters},
+        quota_limits={code: QuotaLimit(100_000, False) for code in needed_vcpus(plan, load_catalog())},
+        running=(),
+        unused_reservations=(),
+        amis={c.ami.reference: ami() for c in plan.clusters if c.ami},
+        reservations={id_: block() if is_block else reservation() for id_ in ids},
+        blocks={id_: BlockHealth("ok", 0) for id_ in ids},
+        stacks=(),
+        bootstrap_version=30,
+        service_roles={"AWSServiceRoleForBatch": True},
+        subnets={SUBNET: subnet()},
+        security_groups={GROUP: group(), VPC: default_group()},
+    )
+    return replace(facts, **changes)
+
+
+def ami(**more: Any) -> LiveAmi:
+    values: dict[str, Any] = {
+        "id": "ami-0123456789abcdef0",
+        "state": "available",
+        "architecture": "x86_64",
+        "root_device_name": "/dev/xvda",
+        "root_snapshot_gib": 30,
+    }
+    return LiveAmi(**{**values, **more})

@@ -1,0 +1,445 @@
+"""One table: every rule over AWS's answers, with answers it must find fault with, and answers it must let pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stacks.domain.catalog import load_catalog
+from stacks.domain.findings import Finding, NotChecked, Severity, in_words
+from stacks.domain.live import (
+    BlockHealth,
+    CouldNotAsk,
+    LiveFacts,
+    LiveStack,
+    LiveZone,
+    QuotaLimit,
+    RunningNodes,
+    unanswered,
+)
+from stacks.domain.plan import Plan, make_plan
+from stacks.domain.rules import LIVE_RULES, not_checked, run_live_rules
+from tests.environments import changed, loaded
+from tests.live_answers import (
+    AS_OF,
+    BLOCK,
+    BROUGHT,
+    DEFAULT_GROUP,
+    GROUP,
+    OPEN_EGRESS,
+    RESERVATION_ID,
+    RESERVED,
+    SELF_RULES,
+    SUBNET,
+    VPC,
+    ami,
+    block,
+    default_group,
+    group,
+    in_order,
+    reservation,
+    rule,
+    subnet,
+)
+
+TRN = "L-2C3B7624"
+INF = "L-1945791B"
+TYPE = "clusters.train.instance_type"
+NODES = "clusters.train.nodes"
+ID = "capacity.hourly.id"
+ONE_TRN2 = {TYPE: "trn2.48xlarge", NODES: 1}
+INF2 = {
+    "scheduler": "batch",
+    "instance_type": "inf2.xlarge",
+    "nodes": 1,
+    "capacity": "hourly",
+}
+
+Answers = dict[str, Any]
+Case = tuple[dict[str, Any], Answers]
+"""Changes to the file, and changes to the answers of an account in order. AMI answers are for every AMI of the plan."""
+
+
+def limit(vcpus: int, code: str = TRN) -> Answers:
+    return {"quota_limits": {code: QuotaLimit(vcpus, False)}}
+
+
+def running(instance_type: str, count: int, *, ours: bool = False, vcpus: int | None = None) -> Answers:
+    return {"running": (RunningNodes(instance_type, count, ours, vcpus),)}
+
+
+def found(answer: Any) -> Answers:
+    return {"reservations": {RESERVATION_ID: answer}}
+
+
+def health(interconnect: str, unavailable: int | None = None) -> Answers:
+    return {"blocks": {RESERVATION_ID: BlockHealth(interconnect, unavailable)}}
+
+
+def stack(environment: str | None, status: str = "CREATE_COMPLETE") -> Answers:
+    return {"stacks": (LiveStack("pilot-storage", status, environment),)}
+
+
+def groups(brought: Any = None, default: Any = None) -> Answers:
+    return {"security_groups": {GROUP: brought or group(), VPC: default or default_group()}}
+
+
+def zone_offers(*zone_ids: str) -> Answers:
+    return {"offered_zone_ids": {"trn1.32xlarge": frozenset(zone_ids)}}
+
+
+# id -> (answers that it finds fault with, and where; answers that it lets pass)
+TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
+    "NK301": (
+        [(({}, {"zones": (LiveZone("use2-az1", "available"),)}), "network.zone_id")],
+        [({}, {})],
+    ),
+    "NK302": (
+        [
+            (({}, zone_offers("use2-az1", "use2-az2")), TYPE),
+            (({}, zone_offers()), TYPE),
+        ],
+        [({}, {}), ({}, zone_offers("use2-az1", "use2-az3")), ({}, {"offered_zone_ids": {}})],
+    ),
+    "NK303": (
+        [(({}, {"zones": (LiveZone("use2-az3", state),)}), "network.zone_id") for state in ("impaired", "unavailable", "constrained", "melting")],
+        [({}, {"zones": (LiveZone("use2-az3", "information"), LiveZone("use2-az1", "impaired"))})],
+    ),
+    "NK310": (
+        [
+            (({}, limit(0)), NODES),
+            (({}, limit(511)), NODES),
+            ((ONE_TRN2, limit(12)), NODES),
+            (({}, {**limit(640), **running("trn1.32xlarge", 2)}), NODES),
+            (({}, {**limit(512), "unused_reservations": (RunningNodes("trn2.3xlarge", 1, False, None),)}), NODES),
+            (({}, {**limit(519), **running("trn9.huge", 1, vcpus=8), "running": (RunningNodes("trn1.2xlarge", 1, False, None),)}), NODES),
+            (({}, {**limit(511), "running": CouldNotAsk("no")}), NODES),
+        ],
+        [
+            ({}, limit(512)),
+            ({}, {**limit(640), **running("trn1.32xlarge", 1)}),
+            ({}, {**limit(512), **running("trn1.32xlarge", 4, ours=True)}),
+            ({}, {**limit(512), **running("inf2.48xlarge", 100)}),
+            ({}, {**limit(512), **running("t3.large", 100, vcpus=2)}),
+            (BLOCK, limit(0)),
+            (RESERVED, limit(0)),
+            ({}, {"quota_limits": {TRN: QuotaLimit(512, True)}}),
+        ],
+    ),
+    "NK320": ([((RESERVED, found(None)), ID)], [(RESERVED, {}), (BLOCK, {}), ({}, {"reservations": {}})]),
+    "NK321": (
+        [
+            ((RESERVED, found(reservation(state=state))), ID)
+            for state in ("expired", "cancelled", "cancelling", "failed", "payment-failed", "unsupported", "unavailable")
+        ]
+        + [((BLOCK, found(block(launch_status="unlaunchable"))), ID)],
+        [
+            (RESERVED, {}),
+            (BLOCK, found(block(state="scheduled"))),
+            (BLOCK, found(block(state="payment-pending"))),
+            (BLOCK, found(block(launch_status="launchable"))),
+        ],
+    ),
+    "NK322": (
+        [
+            ((BLOCK, found(block(state=state, start=AS_OF + timedelta(days=2), end=AS_OF + timedelta(days=3)))), ID)
+            for state in ("scheduled", "payment-pending", "pending", "assessing", "delayed")
+        ]
+        + [((BLOCK, found(block(state="payment-pending", start=None, end=None))), ID)],
+        [(BLOCK, {}), (RESERVED, {})],
+    ),
+    "NK323": (
+        [((RESERVED, found(reservation(zone_id="use2-az1"))), ID), ((BLOCK, found(block(zone_id="use2-az2"))), ID)],
+        [(RESERVED, {}), (RESERVED, found(reservation(zone_id="")))],
+    ),
+    "NK324": (
+        [((RESERVED, found(reservation(instance_type="trn1.2xlarge"))), ID)],
+        [(RESERVED, {}), (RESERVED, found(reservation(instance_type="")))],
+    ),
+    "NK325": (
+        [((BLOCK, found(block(total=2, available=2))), ID), ((RESERVED, found(reservation(total=3, available=3))), ID)],
+        [(BLOCK, found(block(total=8))), (BLOCK, {})],
+    ),
+    "NK326": (
+        [((BLOCK, found(reservation())), ID), ((RESERVED, found(block())), ID)],
+        [(BLOCK, {}), (RESERVED, {}), (RESERVED, found(reservation(kind="")))],
+    ),
+    "NK327": (
+        [
+            ((RESERVED, found(reservation(tenancy="dedicated"))), ID),
+            ((RESERVED, found(reservation(platform="Windows"))), ID),
+            ((BLOCK, found(block(platform="Red Hat Enterprise Linux"))), ID),
+        ],
+        [(RESERVED, {}), (RESERVED, found(reservation(tenancy="", platform="")))],
+    ),
+    "NK328": ([((BLOCK, health("impaired")), ID)], [(BLOCK, health("ok")), (BLOCK, health("insufficient-data")), (BLOCK, health(""))]),
+    "NK329": ([((RESERVED, found(reservation(state="hibernating"))), ID)], [(RESERVED, {}), (BLOCK, found(block(state="scheduled")))]),
+    "NK330": (
+        [
+            ((BLOCK, found(block(end=AS_OF + timedelta(minutes=59)))), ID),
+            ((BLOCK, found(block(end=AS_OF + timedelta(minutes=89), ultraserver_type="u-x"))), ID),
+            ((BLOCK, found(block(end=AS_OF - timedelta(minutes=1)))), ID),
+            ((RESERVED, found(reservation(end=AS_OF + timedelta(minutes=29)))), ID),
+        ],
+        [
+            (BLOCK, found(block(end=AS_OF + timedelta(minutes=60)))),
+            (BLOCK, found(block(end=AS_OF + timedelta(minutes=90), ultraserver_type="u-x"))),
+            (RESERVED, found(reservation(end=AS_OF + timedelta(minutes=30)))),
+            (BLOCK, found(block(state="scheduled", start=AS_OF + timedelta(days=1), end=AS_OF + timedelta(days=2)))),
+            (RESERVED, {}),
+        ],
+    ),
+    "NK331": ([((RESERVED, found(reservation(available=3))), ID)], [(RESERVED, {}), (BLOCK, found(block(state="scheduled", available=0)))]),
+    "NK332": ([((BLOCK, health("ok", 1)), ID)], [(BLOCK, health("ok", 0)), (BLOCK, health("ok")), (BLOCK, {**health("ok", 1), **found(block(total=5))})]),
+    "NK340": ([(({}, {"ami": None}), "clusters.train"), (({"software.ami": "ami-0123456789abcdef0"}, {"ami": None}), "software.ami")], [({}, {})]),
+    "NK341": (
+        [(({}, {"ami": ami(state=state)}), "clusters.train") for state in ("pending", "invalid", "deregistered", "failed", "disabled", "gone")],
+        [({}, {}), ({}, {"ami": ami(state="")})],
+    ),
+    "NK342": ([(({}, {"ami": ami(architecture="arm64")}), "clusters.train")], [({}, {}), ({}, {"ami": ami(architecture="")})]),
+    "NK343": (
+        [(({"clusters.train.root_volume_gib": 64}, {"ami": ami(root_snapshot_gib=65)}), "clusters.train.root_volume_gib")],
+        [({"clusters.train.root_volume_gib": 64}, {"ami": ami(root_snapshot_gib=64)}), ({}, {"ami": ami(root_snapshot_gib=None)})],
+    ),
+    "NK344": ([(({}, {"ami": ami(root_device_name="/dev/sda1")}), "clusters.train")], [({}, {}), ({}, {"ami": ami(root_device_name="")})]),
+    "NK345": (
+        [
+            (({}, {"ami": ami(deprecated_at=AS_OF - timedelta(days=1))}), "clusters.train"),
+            (({}, {"ami": ami(deprecated_at=AS_OF + timedelta(days=7))}), "clusters.train"),
+        ],
+        [({}, {"ami": ami(deprecated_at=AS_OF + timedelta(days=8))}), ({}, {})],
+    ),
+    "NK360": (
+        [(({}, stack(None)), "name"), (({}, stack("pilot-2")), "name")],
+        [({}, {}), ({}, stack("pilot")), ({}, stack(None, "REVIEW_IN_PROGRESS"))],
+    ),
+    "NK361": (
+        [(({}, {"bootstrap_version": None}), "region"), (({}, {"bootstrap_version": 5}), "region")],
+        [({}, {"bootstrap_version": 6})],
+    ),
+    "NK362": ([(({}, {"service_roles": {"AWSServiceRoleForBatch": False}}), "clusters.train.scheduler")], [({}, {})]),
+    "NK370": (
+        [
+            ((BROUGHT, {"subnets": {SUBNET: None}}), "network.subnet_id"),
+            ((BROUGHT, {"security_groups": {GROUP: None, VPC: default_group()}}), "network.security_group_id"),
+        ],
+        [(BROUGHT, {}), ({}, {"subnets": {}})],
+    ),
+    "NK371": (
+        [
+            ((BROUGHT, {"subnets": {SUBNET: subnet(zone_id="use2-az1")}}), "network.subnet_id"),
+            ((BROUGHT, {"subnets": {SUBNET: subnet(vpc_id="vpc-00000000000000002")}}), "network.subnet_id"),
+            ((BROUGHT, groups(group(vpc="vpc-00000000000000002"))), "network.security_group_id"),
+        ],
+        [(BROUGHT, {})],
+    ),
+    "NK372": (
+        [
+            ((BROUGHT, {"subnets": {SUBNET: subnet(free_addresses=7)}}), "network.subnet_id"),
+            (({**BROUGHT, NODES: 126}, {}), "network.subnet_id"),
+        ],
+        [(BROUGHT, {"subnets": {SUBNET: subnet(free_addresses=8)}}), ({**BROUGHT, NODES: 125}, {})],
+    ),
+    "NK373": (
+        [((BROUGHT, {"subnets": {SUBNET: subnet(default_route_target=target)}}), "network.subnet_id") for target in ("igw-1", "")],
+        [(BROUGHT, {}), (BROUGHT, {"subnets": {SUBNET: subnet(default_route_target="tgw-1")}})],
+    ),
+    "NK374": (
+        [
+            ((BROUGHT, groups(group(OPEN_EGRESS))), "network.security_group_id"),
+            ((BROUGHT, groups(group(SELF_RULES[0], OPEN_EGRESS))), "network.security_group_id"),
+            ((BROUGHT, groups(group(SELF_RULES[1], OPEN_EGRESS, rule("10.0.0.0/8", egress=False)))), "network.security_group_id"),
+            ((BROUGHT, groups(group(rule(GROUP, egress=False, protocol="tcp", ports=(0, 65535)), SELF_RULES[1], OPEN_EGRESS))), "network.security_group_id"),
+            ((BROUGHT, groups(group(rule("sg-00000000000000009", egress=False), SELF_RULES[1], OPEN_EGRESS))), "network.security_group_id"),
+        ],
+        [(BROUGHT, {}), ({**BROUGHT, NODES: 1}, groups(group(OPEN_EGRESS))), ({**BROUGHT, "clusters.train.efa": "off"}, groups(group(OPEN_EGRESS)))],
+    ),
+    "NK375": (
+        [
+            ((BROUGHT, groups(group(*SELF_RULES))), "network.security_group_id"),
+            ((BROUGHT, groups(group(*SELF_RULES, rule("0.0.0.0/0", egress=True, protocol="tcp", ports=(80, 80))))), "network.security_group_id"),
+            ((BROUGHT, groups(group(*SELF_RULES, rule("0.0.0.0/0", egress=True, protocol="udp", ports=(0, 65535))))), "network.security_group_id"),
+        ],
+        [
+            (BROUGHT, groups(group(*SELF_RULES, rule("0.0.0.0/0", egress=True, protocol="tcp", ports=(443, 443))))),
+            (BROUGHT, groups(group(*SELF_RULES, rule("pl-1", egress=True, protocol="6", ports=(1, 1024))))),
+        ],
+    ),
+    "NK376": (
+        [
+            ((BROUGHT, groups(default=default_group(OPEN_EGRESS))), "network.vpc"),
+            ((BROUGHT, groups(default=default_group(rule(DEFAULT_GROUP, egress=False)))), "network.vpc"),
+            ((BROUGHT, groups(default=default_group(rule(DEFAULT_GROUP, egress=False, protocol="tcp", ports=(22, 22)), OPEN_EGRESS))), "network.vpc"),
+        ],
+        [
+            (BROUGHT, {}),
+            (BROUGHT, groups(default=default_group(rule(DEFAULT_GROUP, egress=False, protocol="tcp", ports=(0, 65535)), rule(DEFAULT_GROUP, egress=True)))),
+            ({**BROUGHT, NODES: 1}, groups(default=default_group(OPEN_EGRESS))),
+        ],
+    ),
+}  # fmt: skip
+
+
+def world(case: Case, directory: Path) -> tuple[Any, Plan, LiveFacts]:
+    changes, answers = case
+    file = loaded(changed(changes), directory)
+    plan = make_plan(file.environment, None, load_catalog())
+    answers = dict(answers)
+    if "ami" in answers:
+        answer = answers.pop("ami")
+        answers["amis"] = {cluster.ami.reference: answer for cluster in plan.clusters if cluster.ami}
+    return file, plan, in_order(plan, **answers)
+
+
+def findings(case: Case, directory: Path) -> tuple[Finding, ...]:
+    file, plan, live = world(case, directory)
+    return run_live_rules(file, plan, load_catalog(), live)
+
+
+def open_questions(case: Case, directory: Path) -> tuple[NotChecked, ...]:
+    file, plan, live = world(case, directory)
+    return not_checked(file, plan, load_catalog(), live)
+
+
+def bad_cases() -> Iterator[Any]:
+    for rule_id, (bad, _) in TABLE.items():
+        for number, (case, path) in enumerate(bad):
+            yield pytest.param(rule_id, case, path, id=f"{rule_id}-{number}")
+
+
+def good_cases() -> Iterator[Any]:
+    for rule_id, (_, good) in TABLE.items():
+        for number, case in enumerate(good):
+            yield pytest.param(rule_id, case, id=f"{rule_id}-{number}")
+
+
+@pytest.mark.parametrize(("rule_id", "case", "path"), list(bad_cases()))
+def test_a_live_rule_finds_fault(rule_id: str, case: Case, path: str, tmp_path: Path) -> None:
+    about_it = [f for f in findings(case, tmp_path) if f.id == rule_id]
+    assert [f.path for f in about_it] == [path]
+    assert about_it[0].line is not None
+    assert about_it[0].message
+    assert about_it[0].source
+
+
+@pytest.mark.parametrize(("rule_id", "case"), list(good_cases()))
+def test_a_live_rule_lets_pass(rule_id: str, case: Case, tmp_path: Path) -> None:
+    assert [f.text() for f in findings(case, tmp_path) if f.id == rule_id] == []
+
+
+def test_every_live_rule_has_good_and_bad_cases_and_needs_an_answer() -> None:
+    assert sorted(TABLE) == sorted(rule.id for rule in LIVE_RULES)
+    assert all(bad and good for bad, good in TABLE.values())
+    assert all(rule.needs is not None for rule in LIVE_RULES)
+
+
+@pytest.mark.parametrize("changes", [{}, BLOCK, RESERVED, BROUGHT])
+def test_an_account_in_order_has_no_findings_and_no_open_questions(
+    changes: dict[str, Any], tmp_path: Path
+) -> None:
+    assert [f.text() for f in findings((changes, {}), tmp_path)] == []
+    assert open_questions((changes, {}), tmp_path) == ()
+
+
+EVERYTHING = {**BROUGHT, "capacity.block": BLOCK["capacity.hourly"], "clusters.more": {**INF2, "instance_type": "trn1.32xlarge", "capacity": "block"}}  # fmt: skip
+
+
+@pytest.mark.parametrize("facts", [LiveFacts(), unanswered("no credentials were found")])
+def test_without_answers_every_rule_says_that_it_did_not_check(facts: LiveFacts, tmp_path: Path) -> None:
+    file = loaded(changed(EVERYTHING), tmp_path)
+    plan = make_plan(file.environment, None, load_catalog())
+    assert run_live_rules(file, plan, load_catalog(), facts) == ()
+    skipped = not_checked(file, plan, load_catalog(), facts)
+    assert {n.id for n in skipped} == {rule.id for rule in LIVE_RULES}
+    assert all(facts.otherwise.why in n.why for n in skipped)
+
+
+def test_without_a_plan_every_rule_says_that_the_file_comes_first(tmp_path: Path) -> None:
+    skipped = not_checked(loaded(changed({}), tmp_path), None, load_catalog(), LiveFacts())
+    assert {n.id for n in skipped} == {rule.id for rule in LIVE_RULES}
+
+
+def test_rules_about_what_the_file_does_not_name_are_not_open_questions(tmp_path: Path) -> None:
+    file = loaded(changed({}), tmp_path)
+    plan = make_plan(file.environment, None, load_catalog())
+    skipped = {n.id for n in not_checked(file, plan, load_catalog(), LiveFacts())}
+    assert not {i for i in skipped if i.startswith(("NK32", "NK33", "NK37"))}
+
+
+ANSWERS = [field.name for field in fields(LiveFacts) if field.name not in ("as_of", "otherwise")]
+UNFIT = CouldNotAsk("not allowed: ec2:DescribeThings in us-east-2")
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_one_refusal_stays_with_its_question(name: str, tmp_path: Path) -> None:
+    """The rules that need the answer say why they did not check; the others check."""
+    file, plan, live = world((EVERYTHING, {}), tmp_path)
+    answer = getattr(live, name)
+    is_mapping = isinstance(answer, dict) and name != "offered_zone_ids"
+    refused = replace(live, **{name: dict.fromkeys(answer, UNFIT) if is_mapping else UNFIT})
+    assert run_live_rules(file, plan, load_catalog(), refused) == ()
+    skipped = not_checked(file, plan, load_catalog(), refused)
+    assert skipped
+    assert all(UNFIT.why in n.why for n in skipped)
+    assert len({n.id for n in skipped}) < len(LIVE_RULES) / 2
+
+
+def test_an_interconnect_without_data_is_an_open_question(tmp_path: Path) -> None:
+    for word in ("insufficient-data", "", "puzzled"):
+        skipped = open_questions((BLOCK, health(word)), tmp_path)
+        assert [n.id for n in skipped] == ["NK328"]
+
+
+def test_quotas_add_up_over_the_whole_plan_and_say_what_is_missing(tmp_path: Path) -> None:
+    """Two clusters that each would fit alone; Inf has a quota of its own."""
+    more = {
+        "clusters.more": {"scheduler": "batch", "instance_type": "trn2.48xlarge", "nodes": 1, "capacity": "hourly"},
+        "clusters.serve": {**INF2, "nodes": 2},
+    }  # fmt: skip
+    answers = {
+        "quota_limits": {TRN: QuotaLimit(600, False), INF: QuotaLimit(8, False)},
+        "running": (
+            RunningNodes("trn1.2xlarge", 2, False, None),
+            RunningNodes("inf2.xlarge", 0, False, None),
+        ),
+    }
+    short = [f for f in findings((more, answers), tmp_path) if f.id == "NK310"]
+    assert len(short) == 1
+    assert "704 vCPUs for train and more" in short[0].given
+    assert "short by 120 vCPUs" in short[0].message
+    assert "allows 600, others use 16" in short[0].message
+    assert "--desired-value 720" in short[0].fix
+
+
+def test_an_unknown_running_type_makes_the_use_unknown_not_zero(tmp_path: Path) -> None:
+    skipped = open_questions(({}, {**limit(10_000), **running("trn2.999xlarge", 1)}), tmp_path)
+    assert [n.id for n in skipped] == ["NK310"]
+    assert "how many vCPUs a running trn2.999xlarge has" in skipped[0].why
+
+
+def test_a_type_in_no_zone_of_the_region_names_the_regions_that_had_it(tmp_path: Path) -> None:
+    """P-25: people ask for quota in regions that have none of the type."""
+    (found_fault,) = [f for f in findings(({}, zone_offers()), tmp_path) if f.id == "NK302"]
+    assert "us-west-2" in found_fault.message
+    (elsewhere,) = [f for f in findings(({}, zone_offers("use2-az1")), tmp_path) if f.id == "NK302"]
+    assert "us-east-2 offers it in use2-az1" in elsewhere.message
+
+
+def test_what_the_world_refuses_is_an_error_and_what_may_pass_is_none() -> None:
+    lenient = {rule.id for rule in LIVE_RULES if rule.severity is not Severity.ERROR}
+    assert lenient == {"NK303", "NK322", "NK329", "NK330", "NK331", "NK345", "NK362", "NK373"}
+
+
+def test_one_line_for_each_reason() -> None:
+    skipped = [
+        NotChecked("NK1", "a"),
+        NotChecked("NK2", "b\n"),
+        NotChecked("NK3", "a"),
+        NotChecked("NK3", "a"),
+    ]
+    assert in_words(skipped) == ["not checked: a [NK1 NK3]", "not checked: b\\n [NK2]"]
