@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from scripts import capacity
-from scripts.aws.ec2 import CapacityReservation
-from scripts.capacity import reservation_problems, with_bought_capacity
+from scripts.capacity import with_bought_capacity, without_stand_ins
 from scripts.console import Console
 from stacks.domain.errors import WorldError
+from stacks.domain.reservations import Reservation
+from stacks.domain.rules.live_reservations import Named
 from tests.environments import plan_of
+from tests.live_answers import block
 from tests.unit.scripts.fakes import a_cloud
 
 BLOCK = {"capacity.block": {"kind": "capacity-block", "id": None}, "clusters.train.capacity": "block"}
@@ -19,19 +21,8 @@ TRN2 = {**BLOCK, "clusters.train.instance_type": "trn2.48xlarge"}
 RESERVATION = {"capacity.hourly": {"kind": "reservation", "id": None}}
 
 
-def a_block(**more: Any) -> CapacityReservation:
-    values: dict[str, Any] = {
-        "id": "cr-0123456789abcdef0",
-        "state": "active",
-        "type": "capacity-block",
-        "instance_type": "trn2.48xlarge",
-        "zone_id": "use2-az3",
-        "instances": 4,
-        "available": 4,
-        "starts": None,
-        "ends": None,
-    }
-    return CapacityReservation(**{**values, **more})
+def a_block(**more: Any) -> Reservation:
+    return block(**{"instance_type": "trn2.48xlarge", **more})
 
 
 def test_on_demand_needs_nothing() -> None:
@@ -63,24 +54,26 @@ def test_a_real_deploy_refuses_it_and_says_how_to_buy_or_choose(values: dict[str
 def test_the_local_cloud_supplies_a_block_and_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(capacity.ec2, "reservations_with_tag", lambda cloud, key, value: ())
+    monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: ())
     asked: list[tuple[str, int]] = []
 
-    def supply(cloud: Any, plan: Any, instance_type: str, nodes: int) -> str:
-        asked.append((instance_type, nodes))
+    def supply(cloud: Any, plan: Any, named: Named) -> str:
+        asked.append((named.kind, named.nodes))
         return "cr-0123456789abcdef0"
 
     monkeypatch.setattr(capacity, "_supply", supply)
     plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(TRN2))
     assert plan.clusters[0].capacity.id == "cr-0123456789abcdef0"
-    assert asked == [("trn2.48xlarge", 4)]
+    assert asked == [("capacity-block", 4)]
     assert "local cloud: supplies capacity block cr-0123456789abcdef0" in capsys.readouterr().err
 
 
 KNOWN = [
     (a_block(), True),
     (a_block(state="expired"), False),
-    (a_block(instances=3), False),
+    (a_block(total=3), False),
+    (a_block(kind="default"), False),
+    (a_block(tenancy="dedicated"), False),
     (a_block(zone_id="use2-az1"), False),
     (a_block(instance_type="trn1.32xlarge"), False),
 ]
@@ -88,9 +81,9 @@ KNOWN = [
 
 @pytest.mark.parametrize(("block", "is_used"), KNOWN)
 def test_a_block_that_was_supplied_before_is_used_again_if_it_fits(
-    monkeypatch: pytest.MonkeyPatch, block: CapacityReservation, is_used: bool
+    monkeypatch: pytest.MonkeyPatch, block: Reservation, is_used: bool
 ) -> None:
-    monkeypatch.setattr(capacity.ec2, "reservations_with_tag", lambda cloud, key, value: (block,))
+    monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: (block,))
     monkeypatch.setattr(capacity, "_supply", lambda *arguments: "cr-00000000000000001")
     plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(TRN2))
     assert (plan.clusters[0].capacity.id == block.id) is is_used
@@ -99,8 +92,18 @@ def test_a_block_that_was_supplied_before_is_used_again_if_it_fits(
 def test_a_dry_run_supplies_nothing_and_asks_nothing_about_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(capacity.ec2, "reservations_with_tag", lambda cloud, key, value: ())
+    monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: ())
     plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(TRN2), dry_run=True)
     assert plan.clusters[0].capacity.is_bought
     assert "would supply capacity block" in capsys.readouterr().err
-    assert reservation_problems(a_cloud(local=True), plan) == []
+    assert without_stand_ins(plan).clusters[0].capacity.id is None
+
+
+def test_a_reservation_that_is_not_bought_is_supplied_as_a_reservation(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: (a_block(),))
+    kinds: list[str] = []
+    monkeypatch.setattr(capacity, "_supply", lambda cloud, plan, named: kinds.append(named.kind) or "cr-1")
+    with_bought_capacity(Console(), a_cloud(local=True), plan_of(RESERVATION))
+    assert kinds == ["reservation"]

@@ -6,19 +6,20 @@ from typing import Any
 
 import pytest
 
-from scripts import capacity, preflight
+from scripts import preflight
 from scripts.aws.cloudformation import Stack
-from scripts.aws.ec2 import CapacityReservation, Zone
 from scripts.console import Console
+from scripts.loading import LoadedPlan
 from scripts.preflight import check_account, make_way, refuse_unresolved
 from stacks.domain.errors import InputError, WorldError
+from stacks.domain.findings import WorldFindingsError
+from stacks.domain.live import CouldNotAsk, LiveFacts, LiveStack
 from stacks.domain.lock import Lock, LockedAmi, LockedImage
-from stacks.domain.names import ENVIRONMENT_TAG
-from tests.environments import plan_of
+from stacks.domain.plan import Plan
+from tests.environments import changed, loaded, plan_of
+from tests.live_answers import in_order
 from tests.unit.scripts.fakes import a_cloud, a_stack
 
-RESERVATION_ID = "cr-0123456789abcdef0"
-RESERVED = plan_of({"capacity.hourly": {"kind": "reservation", "id": RESERVATION_ID}})
 UNLOCKED = plan_of()
 AMI, IMAGE = UNLOCKED.clusters[0].ami, UNLOCKED.jobs[0].image
 assert AMI is not None
@@ -65,110 +66,37 @@ def test_the_local_cloud_takes_its_own_lock() -> None:
 # --- the account ---
 
 
-@pytest.fixture
-def account(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """In order; a test changes what it needs."""
-    state: dict[str, Any] = {
-        "zones": ["use2-az1", "use2-az3"],
-        "version": 33,
-        "stacks": {},
-        "reservation": None,
-    }
-    monkeypatch.setattr(preflight.ec2, "zones", lambda cloud: tuple(Zone(id_, id_) for id_ in state["zones"]))
-    monkeypatch.setattr(preflight, "bootstrap_version", lambda cloud, qualifier: state["version"])
-    monkeypatch.setattr(preflight.cloudformation, "find_stack", lambda cloud, name: state["stacks"].get(name))
-    monkeypatch.setattr(capacity.ec2, "find_reservation", lambda cloud, id_: state["reservation"])
-    return state
+def check(monkeypatch: pytest.MonkeyPatch, live: LiveFacts, plan: Plan = PLAN) -> None:
+    monkeypatch.setattr(preflight, "collect", lambda *arguments: live)
+    file = loaded(changed({}))
+    check_account(Console(), a_cloud(), LoadedPlan(file, (), LOCK, plan))
 
 
-def problems(plan: Any = PLAN, *, local: bool = False) -> str:
-    with pytest.raises(WorldError) as caught:
-        check_account(a_cloud(local=local), plan, "pilot.yaml")
-    return caught.value.message
-
-
-def test_an_account_in_order_passes(account: dict[str, Any]) -> None:
-    account["stacks"] = {"pilot-network": a_stack("pilot-network")}
-    check_account(a_cloud(), PLAN, "pilot.yaml")
-
-
-def test_a_zone_that_the_account_does_not_have(account: dict[str, Any]) -> None:
-    account["zones"] = ["use2-az2"]
-    assert "zone use2-az3 is not in us-east-2 for this account; it has use2-az2" in problems()
-
-
-def test_no_bootstrap_says_the_command(account: dict[str, Any]) -> None:
-    account["version"] = None
-    assert "run `neuronkit bootstrap pilot.yaml`" in problems()
-    assert "run `neuronkit --local bootstrap pilot.yaml`" in problems(local=True)
-
-
-def test_an_old_bootstrap_says_so(account: dict[str, Any]) -> None:
-    account["version"] = 5
-    assert "has version 5, 6 is needed" in problems()
-
-
-CLASHES = [
-    ({ENVIRONMENT_TAG: "pilot-2"}, "belongs to environment pilot-2"),
-    ({}, f"does not carry the tag {ENVIRONMENT_TAG}=pilot"),
-]
-
-
-@pytest.mark.parametrize(("tags", "words"), CLASHES)
-def test_a_stack_of_our_name_that_is_not_ours(
-    account: dict[str, Any], tags: dict[str, str], words: str
+def test_an_account_in_order_passes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    account["stacks"] = {"pilot-storage": a_stack("pilot-storage", tags=tags)}
-    assert f"there is a stack pilot-storage that {words}" in problems()
+    check(monkeypatch, in_order(PLAN))
+    assert capsys.readouterr().err == ""
 
 
-def test_a_stack_that_was_only_reviewed_is_in_nobodys_way(account: dict[str, Any]) -> None:
-    account["stacks"] = {"pilot-storage": a_stack("pilot-storage", "REVIEW_IN_PROGRESS", tags={})}
-    check_account(a_cloud(), PLAN, "pilot.yaml")
+def test_everything_that_aws_refuses_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clash = LiveStack("pilot-storage", "CREATE_COMPLETE", "pilot-2")
+    refused = in_order(PLAN, zones=(), bootstrap_version=None, stacks=(clash,), offered_zone_ids={})
+    with pytest.raises(WorldFindingsError) as caught:
+        check(monkeypatch, refused)
+    assert caught.value.exit_code == 3
+    assert caught.value.hint == "nothing was changed"
+    assert {finding.id for finding in caught.value.findings} == {"NK360", "NK361"}
 
 
-def reservation(**more: Any) -> CapacityReservation:
-    values: dict[str, Any] = {
-        "id": RESERVATION_ID,
-        "state": "active",
-        "type": "default",
-        "instance_type": "trn1.32xlarge",
-        "zone_id": "use2-az3",
-        "instances": 4,
-        "available": 4,
-        "starts": None,
-        "ends": None,
-    }
-    return CapacityReservation(**{**values, **more})
-
-
-MISFITS = [
-    (None, "there is no such reservation in us-east-2"),
-    (reservation(state="expired"), "it is expired"),
-    (reservation(zone_id="use2-az1"), "it is in zone use2-az1, the file's network in use2-az3"),
-    (reservation(instance_type="trn1.2xlarge"), "it is of trn1.2xlarge, cluster train of trn1.32xlarge"),
-    (reservation(instances=3), "it has 3 instances, the clusters on it want 4"),
-]
-
-
-@pytest.mark.parametrize(("found", "words"), MISFITS)
-def test_a_reservation_that_does_not_fit_the_file(
-    account: dict[str, Any], found: CapacityReservation | None, words: str
+def test_what_could_not_be_asked_is_said_and_does_not_stop_a_deploy(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    account["reservation"] = found
-    assert f"capacity hourly ({RESERVATION_ID}): {words}" in problems(RESERVED)
-
-
-def test_a_reservation_that_fits_passes(account: dict[str, Any]) -> None:
-    account["reservation"] = reservation()
-    check_account(a_cloud(), RESERVED, "pilot.yaml")
-
-
-def test_all_problems_are_said_at_once(account: dict[str, Any]) -> None:
-    account.update(
-        zones=["use2-az2"], version=None, stacks={"pilot-network": a_stack("pilot-network", tags={})}
-    )
-    assert len(problems(RESERVED).splitlines()) == 4
+    refusal = CouldNotAsk("not allowed: servicequotas:GetServiceQuota")
+    check(monkeypatch, in_order(PLAN, quota_limits={"L-2C3B7624": refusal}))
+    said = capsys.readouterr().err
+    assert "not checked: " in said
+    assert "servicequotas:GetServiceQuota [NK310]" in said
 
 
 # --- making way ---
