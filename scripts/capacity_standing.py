@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from scripts.aws import capacity_blocks
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError, CredentialsError
 from stacks.domain.capacity_market.standing import ExtensionOffer, Standing
-from stacks.domain.environment import Capacity, Environment
+from stacks.domain.environment import Capacity, Environment, Job
 from stacks.domain.names import CAPACITY_TAG, ENVIRONMENT_TAG
 from stacks.domain.reservations import CAPACITY_BLOCK, Reservation
 
@@ -28,16 +28,16 @@ def standings(cloud: Cloud, environment: Environment, extension_hours: int) -> t
 def _standings(
     cloud: Cloud, environment: Environment, name: str, capacity: Capacity, extension_hours: int
 ) -> Iterator[Standing]:
-    checkpoint_seconds = _checkpoint_seconds(environment, name)
+    jobs = _jobs_on(environment, name)
     if capacity.id is not None:
         found = capacity_blocks.find_reservation(cloud, capacity.id)
-        yield _standing(cloud, name, capacity, found, checkpoint_seconds, extension_hours)
+        yield _standing(cloud, name, capacity, found, jobs, extension_hours)
         return
     tags = {ENVIRONMENT_TAG: environment.name, CAPACITY_TAG: name}
     bought = [one for one in capacity_blocks.reservations_with_tags(cloud, tags) if not one.is_over]
     candidates: list[Reservation | None] = [*bought] or [None]
     for one in candidates:
-        yield _standing(cloud, name, capacity, one, checkpoint_seconds, extension_hours)
+        yield _standing(cloud, name, capacity, one, jobs, extension_hours)
 
 
 def _standing(
@@ -45,7 +45,7 @@ def _standing(
     name: str,
     capacity: Capacity,
     found: Reservation | None,
-    checkpoint_seconds: int,
+    jobs: dict[str, Job],
     extension_hours: int,
 ) -> Standing:
     not_asked: list[str] = []
@@ -57,7 +57,8 @@ def _standing(
         kind=capacity.kind,
         id=capacity.id,
         reservation=found,
-        checkpoint_seconds=checkpoint_seconds,
+        checkpoint_seconds=_checkpoint_seconds(jobs.values()),
+        jobs_without_checkpoint=tuple(name for name, job in jobs.items() if job.checkpoint_minutes is None),
         extensions=extensions,
         not_asked=tuple(not_asked),
         found_by_tag=found is not None and capacity.id is None,
@@ -87,7 +88,11 @@ def _note(error: AwsError, what: str, not_asked: list[str]) -> None:
     not_asked.append(f"{what}: {error.message}")
 
 
-def _checkpoint_seconds(environment: Environment, capacity: str) -> int:
-    """The longest time between two uploads of checkpoints, of the jobs that run on it."""
+def _jobs_on(environment: Environment, capacity: str) -> dict[str, Job]:
     clusters = {name for name, cluster in environment.clusters.items() if cluster.capacity == capacity}
-    return max((job.sync_seconds for job in environment.jobs.values() if job.cluster in clusters), default=0)
+    return {name: job for name, job in environment.jobs.items() if job.cluster in clusters}
+
+
+def _checkpoint_seconds(jobs: Iterable[Job]) -> int:
+    """The longest of any job: from one checkpoint to the next, and its upload."""
+    return max(((job.checkpoint_minutes or 0) * 60 + job.sync_seconds for job in jobs), default=0)

@@ -51,6 +51,9 @@ class Standing:
     id: str | None
     reservation: Reservation | None
     checkpoint_seconds: int
+    """From one checkpoint to the next and into the bucket, of the job that takes longest."""
+    jobs_without_checkpoint: tuple[str, ...] = ()
+    """Jobs of which the file does not say how often they save."""
     extensions: tuple[ExtensionOffer, ...] = ()
     not_asked: tuple[str, ...] = ()
     found_by_tag: bool = False
@@ -85,6 +88,7 @@ def standing_document(standing: Standing, as_of: datetime, timezone: tzinfo) -> 
         "found_by_tag": standing.found_by_tag,
         "moments": _moments_document(standing.moments, timezone),
         "checkpoint_seconds": standing.checkpoint_seconds,
+        "jobs_without_checkpoint_minutes": list(standing.jobs_without_checkpoint),
         "extensions": [
             {
                 "id": offer.id,
@@ -150,10 +154,16 @@ def _time_lines(standing: Standing, as_of: datetime, timezone: tzinfo) -> list[s
     return [
         *lines,
         f"  1. no new jobs from     {in_both(standing.moments.no_new_jobs, timezone)}",
-        f"  2. checkpoint and drain {in_both(standing.moments.drain, timezone)} "
-        f"(a checkpoint at least every {standing.checkpoint_seconds} s)",
+        f"  2. checkpoint and drain {in_both(standing.moments.drain, timezone)} ({_checkpoint_words(standing)})",
         f"  3. EC2 takes nodes from {in_both(standing.moments.reclaim, timezone)}",
     ]
+
+
+def _checkpoint_words(standing: Standing) -> str:
+    counted = f"counted for a checkpoint: {standing.checkpoint_seconds} s"
+    if not standing.jobs_without_checkpoint:
+        return counted
+    return f"{counted}; no checkpoint_minutes in the file for {', '.join(standing.jobs_without_checkpoint)}"
 
 
 def _extension_line(offer: ExtensionOffer, timezone: tzinfo) -> str:
