@@ -11,7 +11,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from scripts.aws import capacity_blocks, cloudformation, ec2_networks, ec2_offerings, iam, service_quotas, ssm
+from scripts.aws import (
+    capacity_blocks,
+    cloudformation,
+    ec2_networks,
+    ec2_offerings,
+    ec2_types,
+    iam,
+    service_quotas,
+    ssm,
+)
 from scripts.aws.cloud import Cloud
 from scripts.aws.session import open_cloud
 from scripts.bootstrapping import bootstrap_version
@@ -33,6 +42,7 @@ from stacks.domain.plan import AmiPlan, Plan
 from stacks.domain.quotas import families_of, needed_vcpus
 from stacks.domain.reservations import CAPACITY_BLOCK
 from stacks.domain.rules.live_account import service_roles
+from stacks.domain.rules.live_types import unlisted_clusters
 
 _QUESTIONS_AT_ONCE: Final = 24
 
@@ -73,6 +83,7 @@ def collect(
 
         zones = one(ec2_offerings.zones)
         offered = one(ec2_offerings.offered_zone_ids, {c.instance_type for c in plan.clusters})
+        types = each(ec2_types.find_type, {c.instance_type for c in unlisted_clusters(plan)})
         running = one(ec2_offerings.running_on_demand, families, plan.name)
         unused = one(ec2_offerings.unused_reservations, families)
         stacks = one(_stacks, frozenset(plan.stacks.all))
@@ -89,6 +100,7 @@ def collect(
             as_of=as_of,
             zones=zones.result(),
             offered_zone_ids=offered.result(),
+            instance_types=_results(types),
             quota_limits=_results(limits),
             running=running.result(),
             unused_reservations=unused.result(),

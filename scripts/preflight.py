@@ -15,8 +15,10 @@ from scripts.loading import LoadedPlan, judge
 from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.findings import WorldFindingsError, has_errors, in_words
+from stacks.domain.live import CouldNotAsk, LiveFacts
 from stacks.domain.lock import Lock
 from stacks.domain.plan import Plan
+from stacks.domain.rules.live_types import unlisted_clusters
 
 _BUSY_MINUTES_MAX = 60
 # CloudFormation cannot update a stack in one of these; there is nothing in it that is worth keeping.
@@ -42,12 +44,24 @@ def check_account(console: Console, cloud: Cloud, loaded: LoadedPlan) -> None:
     """The live rules, as `check --live` runs them. Raises WorldFindingsError with all that AWS refuses."""
     environment = loaded.loaded.environment
     live = collect(cloud, environment, loaded.plan, load_catalog(), datetime.now(UTC))
+    _refuse_unknown_types(loaded.plan, live)
     judged = judge(loaded, live)
     if has_errors(judged.findings):
         raise WorldFindingsError(judged.findings, "nothing was changed")
     console.findings(judged.findings)
     for line in in_words(judged.not_checked):
         console.progress(line)
+
+
+def _refuse_unknown_types(plan: Plan, live: LiveFacts) -> None:
+    """Only EC2 can vouch for a type that the catalog does not know: no answer is a no. What it says is judged later."""
+    for cluster in unlisted_clusters(plan):
+        answer = live.of(live.instance_types, cluster.instance_type)
+        if isinstance(answer, CouldNotAsk):
+            raise WorldError(
+                f"{cluster.instance_type}: only the file names this type, and EC2 could not be asked: {answer.why}",
+                "nothing was changed; allow ec2:DescribeInstanceTypes",
+            )
 
 
 def make_way(console: Console, cloud: Cloud, plan: Plan, pause: Callable[[float], None] = time.sleep) -> None:

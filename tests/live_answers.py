@@ -12,14 +12,16 @@ from stacks.domain.live import (
     GroupRule,
     LiveAmi,
     LiveFacts,
+    LiveInstanceType,
     LiveSecurityGroup,
     LiveSubnet,
     LiveZone,
     QuotaLimit,
 )
-from stacks.domain.plan import Plan
+from stacks.domain.plan import ClusterPlan, Plan
 from stacks.domain.quotas import needed_vcpus
 from stacks.domain.reservations import Reservation
+from stacks.domain.rules.live_types import unlisted_clusters
 
 AS_OF = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
 RESERVATION_ID = "cr-0123456789abcdef0"
@@ -98,6 +100,7 @@ def in_order(plan: Plan, **changes: Any) -> LiveFacts:
         as_of=AS_OF,
         zones=(LiveZone("use2-az1", "available"), LiveZone("use2-az3", "available")),
         offered_zone_ids={c.instance_type: frozenset({plan.zone_id}) for c in plan.clusters},
+        instance_types={c.instance_type: as_assumed(c) for c in unlisted_clusters(plan)},
         quota_limits={code: QuotaLimit(100_000, False) for code in needed_vcpus(plan, load_catalog())},
         running=(),
         unused_reservations=(),
@@ -111,6 +114,18 @@ def in_order(plan: Plan, **changes: Any) -> LiveFacts:
         security_groups={GROUP: group(), VPC: default_group()},
     )
     return replace(facts, **changes)
+
+
+def as_assumed(cluster: ClusterPlan, **more: Any) -> LiveInstanceType:
+    """EC2's description of a type that only the file names, as its shape gives it: one network card a chip."""
+    values: dict[str, Any] = {
+        "name": cluster.instance_type,
+        "vcpus": cluster.vcpus_per_node,
+        "memory_gib": cluster.memory_gib_per_node,
+        "network_cards": cluster.chips_per_node,
+        "efa_interfaces": cluster.chips_per_node,
+    }
+    return LiveInstanceType(**{**values, **more})
 
 
 def ami(**more: Any) -> LiveAmi:

@@ -113,6 +113,17 @@ class LiveSecurityGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveInstanceType:
+    """What EC2 left out of its answer is None."""
+
+    name: str
+    vcpus: int | None
+    memory_gib: float | None
+    network_cards: int | None
+    efa_interfaces: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class LiveFacts:
     """Only what the plan needs was asked. Whatever is absent is `otherwise`: not asked, or not to be asked at all."""
 
@@ -122,6 +133,8 @@ class LiveFacts:
     zones: Answer[tuple[LiveZone, ...]] = NOT_ASKED
     offered_zone_ids: Answer[Mapping[str, frozenset[str]]] = NOT_ASKED
     """By instance type: the zones of the region that offer it; empty where none does."""
+    instance_types: Mapping[str, Answer[LiveInstanceType | None]] = field(default_factory=dict)
+    """Of the types that only the file names. None: EC2 knows no such type."""
     quota_limits: Mapping[str, Answer[QuotaLimit]] = field(default_factory=dict)
     """By quota code."""
     running: Answer[tuple[RunningNodes, ...]] = NOT_ASKED

@@ -20,6 +20,7 @@ from stacks.domain.rules import (
     live_offerings,
     live_quotas,
     live_reservations,
+    live_types,
     money,
     names_and_tags,
     network,
@@ -33,6 +34,7 @@ from stacks.domain.selection import select
 
 LIVE_RULES: tuple[Rule, ...] = (
     *live_offerings.RULES,
+    *live_types.RULES,
     *live_quotas.RULES,
     *live_reservations.RULES,
     *live_images.RULES,
