@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 from stacks.domain.errors import KitError, WorldError
-from stacks.domain.findings import Finding, FindingsError, WorldFindingsError
+from stacks.domain.findings import Finding, FindingsError, WorldFindingsError, not_accepted
 
 
 class ReaderGoneError(Exception):
@@ -31,7 +31,7 @@ class Console:
         _write(sys.stderr, text)
 
     def findings(self, findings: Iterable[Finding]) -> None:
-        for finding in findings:
+        for finding in not_accepted(findings):
             self.progress(f"{finding.severity}: {finding.text()}")
 
     def error(self, error: KitError) -> None:
@@ -39,7 +39,12 @@ class Console:
         findings = error.findings if isinstance(error, FindingsError | WorldFindingsError) else ()
         if self.json:
             self.result(
-                {"error": error.message, "hint": error.hint, "findings": [f.as_dict() for f in findings]}, ""
+                {
+                    "error": error.message,
+                    "hint": error.hint,
+                    "findings": [f.as_dict() for f in not_accepted(findings)],
+                },
+                "",
             )
             return
         self.findings(findings)

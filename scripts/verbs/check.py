@@ -51,9 +51,14 @@ def command(console: Console, file: Path, live: bool) -> int:
 def _report(
     console: Console, file: Path, findings: Sequence[Finding], skipped: Sequence[NotChecked], code: int
 ) -> int:
-    from stacks.domain.findings import Severity, in_words
+    from stacks.domain.findings import Severity, accepted, in_words, not_accepted
 
-    document = {"findings": [f.as_dict() for f in findings], "not_checked": [n.as_dict() for n in skipped]}
+    suppressed, findings = accepted(findings), not_accepted(findings)
+    document = {
+        "findings": [f.as_dict() for f in findings],
+        "suppressed": [f.suppression_dict() for f in suppressed],
+        "not_checked": [n.as_dict() for n in skipped],
+    }
     if not console.json:
         console.findings(findings)
         for line in in_words(skipped):
@@ -62,7 +67,8 @@ def _report(
         _count(sum(f.severity is severity for f in findings), severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)
     )
-    console.result(document, f"{file}: {counts}")
+    accepted_too = f", {len(suppressed)} suppressed" if suppressed else ""
+    console.result(document, f"{file}: {counts}{accepted_too}")
     return code
 
 

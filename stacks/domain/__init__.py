@@ -7,6 +7,8 @@ software      bundled data    -> images, AMIs, SDKs   and which of them fit toge
 unlisted_types, brought_network                       what only the file can say: types without an API name, a VPC
 selection     Environment     -> Selection            the image of each job and the AMI of each cluster
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
+compatibility bundled data    -> verdicts             stacks and their lifecycle, hosts, image on driver, degrees, precisions
+model_memory  Job             -> MemoryEstimate       weights and training state against the chips' memory
 plan          Environment + Lock + Catalog -> Plan    nodes, chips, cores, interfaces, images, names
 prices        Catalog, price files, AWS's list        what one unit costs, and who says so
 cost          Plan + Prices   -> Cost                 lines with source and date; unknown stays unknown

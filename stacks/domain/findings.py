@@ -34,6 +34,8 @@ class Finding:
     message: str
     fix: str
     source: str
+    accepted_because: str = ""
+    """The reason of the file's `suppress` entry that accepts it: then it counts for nothing and is not shown."""
 
     def text(self) -> str:
         """`FILE:LINE:COLUMN PATH: given; message; allowed; fix [ID]` on one line, whatever the file holds."""
@@ -44,7 +46,11 @@ class Finding:
         return printable(without_secrets(f"{subject}: {'; '.join(parts)} [{self.id}]"))
 
     def as_dict(self) -> dict[str, object]:
-        return {k: without_secrets(v) if isinstance(v, str) else v for k, v in asdict(self).items()}
+        shown = {k: v for k, v in asdict(self).items() if k != "accepted_because"}
+        return {k: without_secrets(v) if isinstance(v, str) else v for k, v in shown.items()}
+
+    def suppression_dict(self) -> dict[str, object]:
+        return {"id": self.id, "path": self.path, "reason": without_secrets(self.accepted_because)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +77,7 @@ class WorldFindingsError(WorldError):
 
     def __init__(self, findings: Iterable[Finding], hint: str = "") -> None:
         self.findings = tuple(findings)
-        errors = sum(f.severity is Severity.ERROR for f in self.findings)
+        errors = sum(f.severity is Severity.ERROR for f in not_accepted(self.findings))
         super().__init__(f"AWS says no: {errors} finding{'s' if errors != 1 else ''}", hint)
 
 
@@ -80,12 +86,22 @@ class FindingsError(InputError):
 
     def __init__(self, findings: Iterable[Finding]) -> None:
         self.findings = tuple(findings)
-        errors = sum(f.severity is Severity.ERROR for f in self.findings)
+        errors = sum(f.severity is Severity.ERROR for f in not_accepted(self.findings))
         super().__init__(f"{errors} error{'s' if errors != 1 else ''} in the input")
 
 
 def has_errors(findings: Iterable[Finding]) -> bool:
-    return any(f.severity is Severity.ERROR for f in findings)
+    return any(f.severity is Severity.ERROR for f in not_accepted(findings))
+
+
+def not_accepted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Those that count."""
+    return tuple(f for f in findings if not f.accepted_because)
+
+
+def accepted(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Those that the file's `suppress` takes out."""
+    return tuple(f for f in findings if f.accepted_because)
 
 
 def closest(given: str, allowed: Iterable[str]) -> str | None:

@@ -9,7 +9,7 @@ from stacks.domain.catalog import Catalog
 from stacks.domain.cluster_report import cluster_document, cluster_text, projected_document, projected_text
 from stacks.domain.cost import Cost
 from stacks.domain.cost_report import cost_table, totals
-from stacks.domain.findings import Finding, NotChecked
+from stacks.domain.findings import Finding, NotChecked, accepted, not_accepted
 from stacks.domain.live import LiveFacts
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.reservations import reclaim_window
@@ -45,7 +45,8 @@ def plan_document(
         "quotas": [state.as_dict() for state in quota_states(plan, catalog, live)],
         "timeline": timeline(plan),
         "leftovers_to_expect": list(KEPT_AFTER_DESTROY),
-        "findings": [finding.as_dict() for finding in findings],
+        "findings": [finding.as_dict() for finding in not_accepted(findings)],
+        "suppressed": [finding.suppression_dict() for finding in accepted(findings)],
         "not_checked": [item.as_dict() for item in not_checked],
     }
 

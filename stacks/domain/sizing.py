@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from dataclasses import dataclass
 
 from stacks.domain.catalog import InstanceType
 from stacks.domain.environment import Cluster, Job
@@ -21,6 +22,29 @@ def logical_core_size(cluster: Cluster, instance_type: InstanceType) -> int:
     chip = instance_type.chip
     default = chip.default_logical_core_size if chip else None
     return cluster.logical_core_size or default or 1
+
+
+@dataclass(frozen=True, slots=True)
+class JobCores:
+    """The logical cores that a job runs on."""
+
+    chip: str
+    logical_core_size: int
+    nodes: int
+    per_node: int
+
+    @property
+    def total(self) -> int:
+        return self.nodes * self.per_node
+
+
+def cores_of_job(job: Job, cluster: Cluster, instance_type: InstanceType) -> JobCores | None:
+    """None on a type without Neuron chips, or at an LNC that its chip does not have."""
+    size = logical_core_size(cluster, instance_type)
+    per_node = instance_type.logical_cores(size)
+    if instance_type.chip is None or not per_node:
+        return None
+    return JobCores(instance_type.chip.name, size, job.nodes or cluster.nodes, per_node)
 
 
 def processes_per_node(job: Job, logical_cores_per_node: int) -> int:

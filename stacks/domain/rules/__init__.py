@@ -14,6 +14,8 @@ from stacks.domain.plan import Plan, make_plan
 from stacks.domain.rules import (
     capacity,
     instances,
+    job_times,
+    limits,
     live_account,
     live_images,
     live_network,
@@ -21,11 +23,15 @@ from stacks.domain.rules import (
     live_quotas,
     live_reservations,
     live_types,
+    model_fit,
+    model_topology,
     money,
     names_and_tags,
     network,
     secrets,
     software_fit,
+    storage,
+    suppressions,
     topology,
     ultraservers,
 )
@@ -43,30 +49,47 @@ LIVE_RULES: tuple[Rule, ...] = (
 )
 """What only AWS can answer: each has `needs`."""
 
-ALL_RULES: tuple[Rule, ...] = (
+PLAN_RULES: tuple[Rule, ...] = (*money.RULES, *limits.RULES)
+"""They look at the plan, which a file with errors does not have."""
+
+_FILE_RULES: tuple[Rule, ...] = (
     *instances.RULES,
     *capacity.RULES,
     *network.RULES,
     *topology.RULES,
+    *model_topology.RULES,
     *software_fit.RULES,
     *secrets.RULES,
     *names_and_tags.RULES,
-    *money.RULES,
-    *LIVE_RULES,
+    *model_fit.RULES,
+    *job_times.RULES,
+    *storage.RULES,
     *ultraservers.RULES,
 )
+_SUPPRESSION_RULES = suppressions.rules_about((*_FILE_RULES, *PLAN_RULES, *LIVE_RULES))
+ALL_RULES: tuple[Rule, ...] = tuple(
+    sorted((*_FILE_RULES, *PLAN_RULES, *_SUPPRESSION_RULES, *LIVE_RULES), key=lambda rule: rule.id)
+)
+_BY_ID = {rule.id: rule for rule in ALL_RULES}
 
 
 def run_rules(loaded: Loaded, catalog: Catalog, basis: Basis | None = None) -> tuple[Finding, ...]:
-    """Every finding of every rule, in the order of the file; `basis` is of the cost."""
+    """Every finding of every rule, in the order of the file, accepted ones too; `basis` is of the cost."""
     environment = loaded.environment
     facts = Facts(environment, catalog, select(environment, catalog), loaded.path.parent)
-    findings = [f for rule in ALL_RULES for f in rule.findings(facts, loaded.source)]
-    if not has_errors(findings):
+    found = _found(_FILE_RULES, facts, loaded)
+    if not has_errors(found):
         plan = make_plan(environment, None, catalog)
         facts = replace(facts, plan=plan, cost=estimate(plan, catalog, basis))
-        findings += [f for rule in money.RULES for f in rule.findings(facts, loaded.source)]
-    return in_file_order(findings)
+        found += _found(PLAN_RULES, facts, loaded)
+    about_suppressions = _found(_SUPPRESSION_RULES, replace(facts, raised=found), loaded)
+    return in_file_order((*found, *about_suppressions))
+
+
+def _found(rules: Iterable[Rule], facts: Facts, loaded: Loaded) -> tuple[Finding, ...]:
+    """What the file accepts carries its reason."""
+    found = (f for rule in rules for f in rule.findings(facts, loaded.source))
+    return suppressions.accept(found, loaded.environment, _BY_ID)
 
 
 def with_cost_judged(
@@ -78,14 +101,14 @@ def with_cost_judged(
     facts = Facts(
         environment, catalog, select(environment, catalog), loaded.path.parent, plan=plan, cost=cost
     )
-    judged = [f for rule in money.RULES for f in rule.findings(facts, loaded.source)]
+    judged = _found(money.RULES, facts, loaded)
     return in_file_order((*(f for f in findings if f.id not in about_money), *judged))
 
 
 def run_live_rules(loaded: Loaded, plan: Plan, catalog: Catalog, live: LiveFacts) -> tuple[Finding, ...]:
     """What AWS's answers say against a plan of a file without errors."""
     facts = _live_facts(loaded, plan, catalog, live)
-    return in_file_order(f for rule in LIVE_RULES for f in rule.findings(facts, loaded.source))
+    return in_file_order(_found(LIVE_RULES, facts, loaded))
 
 
 def not_checked(

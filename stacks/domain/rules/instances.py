@@ -176,11 +176,11 @@ RULES = (
     Rule("NK205", Severity.ERROR, "no Neuron chips", "images and runtime are Neuron's", TYPES_SOURCE, type_has_chips),
     Rule(
         "NK206", Severity.ERROR, "type not offered in the region",
-        "an on-demand group of a type that is not there fails for ever", OFFERINGS_SOURCE, type_is_in_region, UNLISTED,
+        "an on-demand group of a type that is not there fails for ever", OFFERINGS_SOURCE, type_is_in_region, UNLISTED, can_be_forced=True,
     ),
     Rule(
         "NK207", Severity.ERROR, "type not offered in the zone",
-        "a cluster lives in one zone, and few zones have the chips", OFFERINGS_SOURCE, type_is_in_zone, UNLISTED,
+        "a cluster lives in one zone, and few zones have the chips", OFFERINGS_SOURCE, type_is_in_zone, UNLISTED, can_be_forced=True,
     ),
     Rule(
         "NK208", Severity.ERROR, "logical core size the chip does not have",

@@ -91,7 +91,7 @@ def jobs_end_in_the_lifetime(facts: Facts) -> Iterator[Problem]:
 
 RULES = (
     Rule("NK270", Severity.WARNING, "budget below the most it can cost", "a budget that is a surprise is no budget", SOURCE, budget_covers_lifetime),
-    Rule("NK271", Severity.ERROR, "budget below the idle cost", "it is exceeded without one job", SOURCE, committed_cost_is_covered),
+    Rule("NK271", Severity.ERROR, "budget below the idle cost", "it is exceeded without one job", SOURCE, committed_cost_is_covered, can_be_forced=True),
     Rule("NK272", Severity.WARNING, "job longer than the lifetime", "a job that hangs is paid until its limit", "`neuronkit schema`", jobs_end_in_the_lifetime),
     Rule("NK273", Severity.INFO, "old price", "prices change; an old one is a hint", SOURCE, prices_are_recent),
     Rule("NK274", Severity.INFO, "budget that cannot be compared", "an unknown price is not a price of 0", SOURCE, budget_can_be_compared),

@@ -109,8 +109,8 @@ def _references(facts: Facts) -> Iterator[tuple[tuple[str | int, ...], str]]:
 
 
 RULES = (
-    Rule("NK250", Severity.ERROR, "secret in plain text", "everyone who may describe the job reads it", SOURCE, no_plain_secrets),
-    Rule("NK251", Severity.ERROR, "secret in a tag", "tags show in bills and lists", SOURCE, no_secret_tags),
+    Rule("NK250", Severity.ERROR, "secret in plain text", "everyone who may describe the job reads it", SOURCE, no_plain_secrets, can_be_forced=True),
+    Rule("NK251", Severity.ERROR, "secret in a tag", "tags show in bills and lists", SOURCE, no_secret_tags, can_be_forced=True),
     Rule("NK252", Severity.WARNING, "secret of another region or account", "a job whose secret cannot be read never starts", REACH_SOURCE, secrets_are_near),
     Rule("NK253", Severity.ERROR, "secret that cannot be read", "a job whose secret cannot be read never starts", ARN_SOURCE, secret_references_are_whole),
 )  # fmt: skip

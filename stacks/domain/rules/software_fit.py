@@ -150,7 +150,7 @@ RULES = (
     Rule("NK241", Severity.ERROR, "no AMI fits", "driver and runtime must fit, or nrt_init fails", DRIVER_SOURCE, an_ami_fits_all_images),
     Rule("NK242", Severity.ERROR, "driver refuses the image's runtime", "nrt_init fails on every node, on paid time", DRIVER_SOURCE, driver_accepts_image),
     Rule("NK243", Severity.ERROR, "image not made for the type", "it would not find its chips", IMAGES_SOURCE, image_fits_family),
-    Rule("NK244", Severity.ERROR, "image tag `latest`", "what was tested is not what runs", "field lesson: unpinned images broke Inf2 fleets (deep-learning-containers README)", image_is_pinned),
+    Rule("NK244", Severity.ERROR, "image tag `latest`", "what was tested is not what runs", "field lesson: unpinned images broke Inf2 fleets (deep-learning-containers README)", image_is_pinned, can_be_forced=True),
     Rule("NK245", Severity.WARNING, "unknown image", "not checked is not fine", DRIVER_SOURCE, unknown_pair_is_said),
     Rule("NK246", Severity.WARNING, "framework at its end", "the pilot's answer must outlive the framework", LIFECYCLE_SOURCE, framework_is_maintained),
     Rule("NK247", Severity.WARNING, "variable that no longer exists", "samples still set it", "aws-neuron-sdk@81ce03ae release-notes/components/runtime.rst:55", variables_exist),
