@@ -84,17 +84,21 @@ class Discount:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What is known besides the bundled prices; all for one region."""
+    """What is known besides the bundled prices."""
 
-    own: Mapping[PriceKey, UnitPrice] = field(default_factory=dict)
+    own: Mapping[str, Mapping[PriceKey, UnitPrice]] = field(default_factory=dict)
+    """By region."""
     discounts: Mapping[str, Discount] = field(default_factory=dict)
+    """By service code."""
     live: Mapping[PriceKey, UnitPrice] = field(default_factory=dict)
+    """In the region of the plan."""
     not_asked: Mapping[PriceKey, str] = field(default_factory=dict)
     """Why AWS could not be asked."""
 
     def find(self, key: PriceKey, catalog: Catalog, region: str) -> UnitPrice:
-        if key in self.own:
-            return self.own[key]
+        own = self.own.get(region, {})
+        if key in own:
+            return own[key]
         found = self.live.get(key) or _bundled(key, catalog, region)
         if key in self.not_asked:
             found = replace(found, note=f"AWS could not be asked: {self.not_asked[key]}")

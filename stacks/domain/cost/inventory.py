@@ -32,9 +32,8 @@ class Inventory:
 
 
 def inventory_of(plan: Plan) -> Inventory:
-    """The kit's stacks: one bucket, a dashboard and a log group a cluster; and one NAT gateway with its address, unless
-    the user brought the network."""
-    billed: tuple[ClusterPlan | ProjectedCluster, ...] = (*plan.clusters, *plan.projected)
+    """The kit's stacks: a NAT gateway with its address unless the network is the user's, a bucket, and a dashboard and
+    a log group for each cluster that can be built. Nodes also of those that can only be counted."""
     groups = tuple(
         NodeGroup(
             name=cluster.name,
@@ -44,7 +43,7 @@ def inventory_of(plan: Plan) -> Inventory:
             capacity_name=cluster.capacity.name,
             capacity_kind=cluster.capacity.kind,
         )
-        for cluster in billed
+        for cluster in (*plan.clusters, *plan.projected)
     )
     own_networks = 0 if plan.brought_network else 1
     return Inventory(
@@ -52,7 +51,7 @@ def inventory_of(plan: Plan) -> Inventory:
         node_groups=groups,
         nat_gateways=own_networks,
         public_addresses=own_networks,
-        dashboards=len(groups),
-        log_groups=len(groups),
+        dashboards=len(plan.clusters),
+        log_groups=len(plan.clusters),
         buckets=1,
     )

@@ -84,7 +84,7 @@ def test_with_every_quantity_and_price_the_lifetime_is_known() -> None:
         service_key(item): UnitPrice(0.05, "GB", "ours", "2026-11-01")
         for item in ("nat-gateway-data", "s3-standard")
     }
-    found = estimate(plan, load_catalog(), Basis(Prices(own=own), assumed=assumed))
+    found = estimate(plan, load_catalog(), Basis(Prices(own={"us-west-2": own}), assumed=assumed))
     hourly = 4 * 21.5 + 2048 * 0.08 / 730 + 0.05 + DASHBOARD
     assert found.unknown == ()
     assert found.usd_lifetime == pytest.approx(168 * (hourly + 28 * 0.3 / 730))
@@ -106,7 +106,7 @@ def test_an_unknown_price_is_never_zero() -> None:
 
 
 def test_a_known_fee_is_spread_over_the_blocks_hours_and_paid_once() -> None:
-    found = cost("trn2-pilot", prices=Prices(own={PriceKey("capacity", "block"): BLOCK_FEE}))
+    found = cost("trn2-pilot", prices=Prices(own={"us-east-2": {PriceKey("capacity", "block"): BLOCK_FEE}}))
     running, idle, hours = STARTER_TABLE["trn2-pilot"]
     assert found.usd_upfront == 20_000
     assert found.usd_per_hour == pytest.approx(100 + running + idle)
@@ -119,7 +119,7 @@ def test_two_clusters_on_one_block_pay_its_fee_once() -> None:
     more = {"scheduler": "batch", "instance_type": "trn2.48xlarge", "nodes": 2, "capacity": "hourly"}
     plan = plan_of({**shared, "clusters.train": {**more, "nodes": 4}, "clusters.more": more})
     own = {PriceKey("capacity", "hourly"): BLOCK_FEE}
-    found = estimate(plan, load_catalog(), Basis(Prices(own=own)))
+    found = estimate(plan, load_catalog(), Basis(Prices(own={"us-east-2": own})))
     assert found.usd_upfront == 20_000
     assert sum(line.paid is Paid.UP_FRONT for line in found.lines) == 1
 
@@ -170,7 +170,7 @@ def test_a_price_is_old_after_180_days_from_the_first_day_it_may_be_of(
     as_of: str, today: date | None, stale: bool
 ) -> None:
     own = {PriceKey("on-demand", "trn1.2xlarge"): UnitPrice(1.0, "instance-hour", "ours", as_of)}
-    line = cost("trn1-first-hour", prices=Prices(own=own), as_of=today).lines[0]
+    line = cost("trn1-first-hour", prices=Prices(own={"us-east-1": own}), as_of=today).lines[0]
     assert line.is_stale is stale
 
 
