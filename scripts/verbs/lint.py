@@ -8,6 +8,8 @@ import click
 
 from scripts.console import Console
 
+SKIPPED_SHOWN_MAX = 10
+
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", type=click.Path(path_type=Path))
@@ -33,8 +35,10 @@ def command(console: Console, paths: tuple[Path, ...]) -> int:
         console.findings(linted.findings)
         for note in linted.not_checked:
             console.progress(f"not checked: {note.why} [{note.id}]")
-        for skipped in linted.skipped:
+        for skipped in linted.skipped[:SKIPPED_SHOWN_MAX]:
             console.progress(f"skipped: {skipped.file}: {skipped.why}")
+        if len(linted.skipped) > SKIPPED_SHOWN_MAX:
+            console.progress(f"skipped: {len(linted.skipped) - SKIPPED_SHOWN_MAX} more; --json lists them")
     counts = [sum(f.severity is s for f in linted.findings) for s in Severity]
     words = ", ".join(_count(n, word) for n, word in zip(counts, ("error", "warning", "note"), strict=True))
     console.result(document, f"{_count(linted.files, 'file')}: {words}")

@@ -32,7 +32,7 @@ def check(definition: Node, catalog: Catalog, report: Report) -> None:
     count, ranges = nodes.get("numNodes").number, nodes.get("nodeRangeProperties")
     if count is None or ranges.unknown or any(r.get("targetNodes").unknown for r in ranges.elements()):
         report.skip("NK473", nodes.place, "the number of nodes depends on what the file does not say")
-    else:
+    elif len(ranges.elements()) <= NODE_RANGES_MAX:
         _check_ranges(count, ranges, report)
     containers = [r.get("container") for r in ranges.elements()]
     _check_limits(ranges, [c.get("instanceType") for c in containers], report)

@@ -69,8 +69,8 @@ def _template_of(
         part = named.get(key)
         if part.reference in uses:
             return uses[str(part.reference)]
-        for candidate in template.of_type(LAUNCH_TEMPLATE):
-            if part.text and part.text == candidate.properties.get("LaunchTemplateName").text:
+        for candidate in template.of_type(LAUNCH_TEMPLATE) if part.text else ():
+            if part.text == candidate.properties.get("LaunchTemplateName").text:
                 return uses[candidate.logical_id]
     return None
 

@@ -40,7 +40,7 @@ class Manifest:
 def check(manifests: Iterable[Manifest], catalog: Catalog) -> None:
     """All together: a pod's label and scheduler may be in another file."""
     all_documents = [(d, m.report) for m in manifests for d in m.documents]
-    labels = [label for document, _ in all_documents for label in _node_labels(document)]
+    labels = {label for document, _ in all_documents for label in _node_labels(document)}
     schedulers = {name for document, _ in all_documents for name in _schedulers(document)}
     for document, report in all_documents:
         for pod in find_pods(document):
@@ -52,9 +52,10 @@ def check(manifests: Iterable[Manifest], catalog: Catalog) -> None:
 
 def _check_pod(pod: Pod, catalog: Catalog, report: Report) -> None:
     types = _check_types(pod, catalog, report)
-    images = [
-        subjects.check_image(c.get("image"), types if pod.is_neuron else (), report) for c in pod.containers
+    about_neuron = [
+        c.get("image") for c in pod.containers if pod.is_neuron or "neuron" in c.get("image").text
     ]
+    images = [subjects.check_image(image, types if pod.is_neuron else (), report) for image in about_neuron]
     variables = list(pod.variables())
     subjects.check_plain_secrets(variables, report)
     for command in pod.commands():
@@ -77,8 +78,8 @@ def _check_pod(pod: Pod, catalog: Catalog, report: Report) -> None:
     _check_efa(pod, types, report)
     _check_ultraserver(pod, variables, report)
     _check_node_count(pod, variables, report)
-    if instance_type is not None:
-        chips = pod.count(NEURON) or None
+    chips = pod.count(NEURON)
+    if instance_type is not None and chips:
         for command in pod.commands():
             subjects.check_processes(command.text, command.place, instance_type, chips, report)
 
@@ -347,7 +348,7 @@ def _labels(node: Node) -> Iterator[tuple[str, str]]:
     return ((key, value.text) for key, value in node.items())
 
 
-def _check_labels(pod: Pod, labels: list[tuple[str, str]], report: Report) -> None:
+def _check_labels(pod: Pod, labels: set[tuple[str, str]], report: Report) -> None:
     if not labels:
         return
     keys = {key for key, _ in labels}

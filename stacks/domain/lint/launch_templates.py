@@ -113,6 +113,8 @@ def _check_capacity(use: TemplateUse, report: Report) -> None:
             id_.place,
             fix="write InstanceMarketOptions with MarketType: capacity-block, if it is a block",
         )
+    elif not id_.missing and market.unknown:
+        report.skip("NK424", market.place, "MarketType depends on what the file does not say")
     if id_.known and not RESERVATION_ID.fullmatch(id_.text):
         fix = "leave the whole specification out where there is no reservation (Fn::If with AWS::NoValue)"
         report.add("NK426", id_.place, given=repr(id_.text), allowed="cr-… of 8 or 17 digits", fix=fix)

@@ -72,13 +72,9 @@ def lint(inputs: Iterable[Input], catalog: Catalog) -> Linted:
     if any(batch_jobs.is_multi_node(definition) for definition in together.job_definitions):
         for root, report in together.templates:
             cloudformation.check_multi_node_support(root, report)
-    result.findings = tuple(f for report in reports for f in _in_order(report))
+    result.findings = tuple(f for report in reports for f in report.findings)
     result.not_checked = tuple(n for report in reports for n in report.not_checked)
     return result
-
-
-def _in_order(report: Report) -> list[Finding]:
-    return sorted(report.findings, key=lambda f: (f.line or 0, f.column or 0, f.id))
 
 
 def _lint_one(item: Input, catalog: Catalog, report: Report, together: _Collected) -> str:
@@ -86,7 +82,7 @@ def _lint_one(item: Input, catalog: Catalog, report: Report, together: _Collecte
     text = _text(item, report)
     if text is None:
         return "" if item.named or report.findings else "binary, or too large"
-    kind = text_kind(text)
+    kind = text_kind(text, named=item.named)
     if kind is not None:
         _lint_script(text, kind, catalog, report)
         return ""
@@ -97,13 +93,11 @@ def _lint_one(item: Input, catalog: Catalog, report: Report, together: _Collecte
 
 def _text(item: Input, report: Report) -> str | None:
     if item.problem:
-        report.findings.append(
-            report.finding("NK003", message=item.problem, fix="check the path and its permissions")
-        )
+        report.keep(report.finding("NK003", message=item.problem, fix="check the path and its permissions"))
         return None
     if len(item.content) > BYTES_MAX:
         if item.named:
-            report.findings.append(
+            report.keep(
                 report.finding(
                     "NK004",
                     given=f"more than {BYTES_MAX:,} bytes",
@@ -114,22 +108,20 @@ def _text(item: Input, report: Report) -> str | None:
     text, oddity = decode(item.content)
     if text is None:
         if item.named:
-            report.findings.append(
-                report.finding("NK005", given=oddity, fix="name a text file, saved as UTF-8")
-            )
+            report.keep(report.finding("NK005", given=oddity, fix="name a text file, saved as UTF-8"))
         return None
     if not text.strip():
         if item.named:
-            report.findings.append(report.finding("NK006", fix="write something into it, or remove it"))
+            report.keep(report.finding("NK006", fix="write something into it, or remove it"))
             return None
         return text
-    if oddity and (item.named or text_kind(text) or may_be_structured(text)):
+    if oddity and (item.named or text_kind(text, named=False) or may_be_structured(text)):
         _check_encoding(text, oddity, report)
     return text
 
 
 def _check_encoding(text: str, oddity: str, report: Report) -> None:
-    if text_kind(text) is not None:
+    if text_kind(text, named=True) is not None:
         report.add(
             "NK441",
             Place(1, 1),
@@ -156,6 +148,8 @@ def _lint_script(text: str, kind: Kind, catalog: Catalog, report: Report) -> Non
         )
     if kind is Kind.SBATCH:
         sbatch.check(script, catalog, report)
+    elif kind is Kind.SHELL:
+        user_data.check_script(script, report, is_whole_environment=False)
     else:
         node = Node(text, 1, 1, (), text_line=1, spans_lines=True)
         user_data.check(user_data.UserData(script, whole=True), node, report)
@@ -166,7 +160,7 @@ def _lint_documents(text: str, item: Input, catalog: Catalog, report: Report, to
     if problem is not None:
         if not item.named and "{{" in text:
             return "a template of another tool (Helm, Jinja)"
-        report.findings.append(problem)
+        report.keep(problem)
         return ""
     kinds = [document_kind(document) for document in documents]
     for document, kind in zip(documents, kinds, strict=True):
@@ -183,7 +177,7 @@ def _lint_documents(text: str, item: Input, catalog: Catalog, report: Report, to
         together.manifests.append(Manifest(manifest, report))
     if any(kinds):
         return ""
-    report.findings.clear()
+    report.forget()
     if item.named:
         report.add("NK401", NOWHERE, allowed=", ".join(kind.value for kind in Kind), fix="name another file")
         return ""

@@ -104,9 +104,9 @@ def _workers(document: Node, above: tuple[Node, ...]) -> tuple[Node, bool, str]:
                 own = body.get("replicas")
                 return own, (own.number or 0) > 1 or (role == "Master" and total > 1), role
     for node in reversed(above):
-        for key in ("parallelism", "completions"):
-            if (node.get(key).number or 0) > 1 or node.get(key).unknown:
-                return node.get(key), (node.get(key).number or 0) > 1, ""
+        parallel = node.get("parallelism")
+        if (parallel.number or 0) > 1 and node.get("completionMode").text == "Indexed":
+            return parallel, True, ""  # without indexes the pods do not know of each other
         size = node.get("leaderWorkerTemplate", "size")
         if not size.missing:
             return size, (size.number or 0) > 1, ""

@@ -11,7 +11,7 @@ BYTES_MAX = 1_048_576
 """CloudFormation takes no larger template, and Kubernetes no larger object (1.5 MiB in etcd)."""
 BOMS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 STRUCTURED = re.compile(
-    r"^\s*[\"']?(AWSTemplateFormatVersion|Resources|apiVersion|jobDefinitionName|JobDefinitionName|containerProperties|"
+    r"^[ \t{]*[\"']?(AWSTemplateFormatVersion|Resources|apiVersion|jobDefinitionName|JobDefinitionName|containerProperties|"
     r"nodeProperties|LaunchTemplateData|NetworkInterfaces)[\"']?\s*:",
     re.MULTILINE,
 )
@@ -20,7 +20,10 @@ STRUCTURED_IN_ONE_LINE = re.compile(
     r"LaunchTemplateData|NetworkInterfaces)\"\s*:"
 )
 SHEBANG = re.compile(r"#!\s*/\S*(?:/|env\s+)(?:ba|z|k|da)?sh\b")
-NODE_WORDS = re.compile(r"neuron|efa|/etc/eks|/etc/ecs|nodeadm|trn\d|inf\d", re.IGNORECASE)
+NODE_START_WORDS = re.compile(
+    r"/etc/ecs/|/etc/eks/|\bcloud-init\b|\buser[-_]data\b|\bnodeadm\b", re.IGNORECASE
+)
+NEURON_WORDS = re.compile(r"neuron|\befa\b|efa[-_]installer|\btrn\d|\binf[12]\b", re.IGNORECASE)
 
 
 class Kind(StrEnum):
@@ -30,18 +33,21 @@ class Kind(StrEnum):
     BATCH = "Batch job definition"
     SBATCH = "sbatch script"
     USER_DATA = "user data"
+    SHELL = "shell script"
 
 
-def text_kind(text: str) -> Kind | None:
-    """Of scripts; None for everything else."""
+def text_kind(text: str, *, named: bool) -> Kind | None:
+    """Of scripts; None for everything else. Of the shell scripts in a directory those about Neuron or EFA count."""
     head = text.lstrip()[:4000]
     if re.search(r"^#SBATCH\s", text, re.MULTILINE):
         return Kind.SBATCH
     if re.match(r"(MIME-Version:|Content-Type:\s*multipart/)", head, re.IGNORECASE):
         return Kind.USER_DATA
-    if SHEBANG.match(head) and NODE_WORDS.search(text):
+    if not SHEBANG.match(head):
+        return None
+    if NODE_START_WORDS.search(text):
         return Kind.USER_DATA
-    return None
+    return Kind.SHELL if named or NEURON_WORDS.search(text) else None
 
 
 def may_be_structured(text: str) -> bool:

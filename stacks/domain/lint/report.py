@@ -25,8 +25,17 @@ class Report:
     """Of one file."""
 
     file: str
-    findings: list[Finding] = field(default_factory=list)
-    not_checked: list[NotChecked] = field(default_factory=list)
+    _findings: dict[Finding, None] = field(default_factory=dict)
+    _not_checked: dict[NotChecked, None] = field(default_factory=dict)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """In the order of the file."""
+        return tuple(sorted(self._findings, key=lambda f: (f.line or 0, f.column or 0, f.id)))
+
+    @property
+    def not_checked(self) -> tuple[NotChecked, ...]:
+        return tuple(self._not_checked)
 
     def finding(
         self,
@@ -56,13 +65,17 @@ class Report:
     def add(
         self, id_: str, place: Place, *, given: str = "", allowed: str = "", message: str = "", fix: str = ""
     ) -> None:
-        found = self.finding(id_, place, given=given, allowed=allowed, message=message, fix=fix)
-        if found not in self.findings:
-            self.findings.append(found)
+        self.keep(self.finding(id_, place, given=given, allowed=allowed, message=message, fix=fix))
+
+    def keep(self, finding: Finding) -> None:
+        """Once, however often it is found."""
+        self._findings.setdefault(finding)
+
+    def forget(self) -> None:
+        """The file turned out to concern nobody here."""
+        self._findings.clear()
 
     def skip(self, id_: str, place: Place, why: str) -> None:
         """A check that what the file says does not decide."""
         where = ":".join(str(part) for part in (self.file, place.line) if part is not None)
-        note = NotChecked(id_, f"{where} {place.path}".rstrip() + f": {why}")
-        if note not in self.not_checked:
-            self.not_checked.append(note)
+        self._not_checked.setdefault(NotChecked(id_, f"{where} {place.path}".rstrip() + f": {why}"))

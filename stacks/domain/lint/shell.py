@@ -14,6 +14,10 @@ from stacks.domain.secret_words import looks_secret, names_secret
 UNKNOWN_VALUE = "cfn-value"
 """Stands in a script for what CloudFormation would put there, and the file does not say."""
 
+NAMES_COMPARED_MAX = 500
+LINE_CHARACTERS_MAX = 10_000
+"""What is longer is data."""
+
 _HEREDOC = re.compile(r"<<-?\s*(['\"\\]?)([A-Za-z_]\w*)['\"]?")
 _ASSIGNED = re.compile(
     r"(?:^|[\s;&|({`])(?:(?:export|local|readonly|declare|typeset)\s+(?:-\w+\s+)*)?([A-Za-z_]\w*)(?:\[[^]]*\])?\+?="
@@ -22,7 +26,7 @@ _SET_OTHERWISE = re.compile(
     r"\b(?:for|select)\s+([A-Za-z_]\w*)\b|\b(?:read|mapfile|readarray|local|declare|typeset|getopts)\b([^;|&<>]*)"
     r"|\bprintf\s+-v\s+(\w+)|\(\(\s*([A-Za-z_]\w*)\s*(?:=|\+\+|\+=)|\$\{([A-Za-z_]\w*):?="
 )
-_USED = re.compile(r"(?<!\\)\$(?:\{([A-Za-z_]\w*)([^}]*)\}|([A-Za-z_]\w*))")
+_USED = re.compile(r"(?<!\\)\$(?:\{([A-Za-z_]\w*)([^}]{0,500})\}|([A-Za-z_]\w*))")
 _LITERAL = re.compile(r"""(?:^|[\s;&(])(?:export\s+)?([A-Za-z_]\w*)=("[^"]*"|'[^']*'|[^\s;&|)]*)""")
 _ENVIRONMENT_UNKNOWN = re.compile(r"(?:^|[;&|]\s*)\s*(?:source|\.|eval|set\s+-[a-z]*a)\s", re.MULTILINE)
 _UNPINNED = (
@@ -35,7 +39,7 @@ _UNPINNED = (
 _ALWAYS_SET = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|PWD|OLDPWD|UID|EUID|PPID|GROUPS|HOSTNAME|HOSTTYPE|MACHTYPE|OSTYPE|RANDOM|SRANDOM|SECONDS"
     r"|LINENO|IFS|OPTARG|OPTIND|REPLY|SHLVL|TERM|LANG|TMPDIR|FUNCNAME|PIPESTATUS|DIRSTACK|EPOCH\w+|COLUMNS|LINES"
-    r"|LD_LIBRARY_PATH|PYTHONPATH|(BASH|LC_|SLURM_|SRUN_|SBATCH_|XDG_|CONDA_|VIRTUAL_ENV)\w*"
+    r"|LD_LIBRARY_PATH|PYTHONPATH|https?_proxy|no_proxy|(BASH|LC_|SLURM_|SRUN_|SBATCH_|XDG_|CONDA_|VIRTUAL_ENV)\w*"
 )
 
 
@@ -87,12 +91,17 @@ class Script:
 
 
 def script_of_text(text: str) -> Script:
-    return Script(tuple(Line(line, Place(number, 1)) for number, line in enumerate(text.splitlines(), 1)))
+    return Script(
+        tuple(
+            Line(line[:LINE_CHARACTERS_MAX], Place(number, 1))
+            for number, line in enumerate(text.splitlines(), 1)
+        )
+    )
 
 
 def script_of_node(node: Node, text: str | None = None) -> Script:
     """A scalar's text; each line has its own place where the file's lines are the text's."""
-    lines = (node.text if text is None else text).split("\n")
+    lines = [line[:LINE_CHARACTERS_MAX] for line in (node.text if text is None else text).split("\n")]
     path = node.place.path
     if not node.spans_lines:
         place = Place(node.line, node.column, path)
@@ -157,13 +166,15 @@ def check_downloads(script: Script, report: Report) -> None:
 
 
 def check_secrets(script: Script, report: Report) -> None:
-    for assignment in script.assignments:
+    assignments = script.assignments
+    for assignment in assignments:
         value = assignment.value
         is_plain = value and value[0] not in "$<{`" and value != UNKNOWN_VALUE and "$" not in value
         if looks_secret(value) or (is_plain and names_secret(assignment.name)):
             _add_secret(report, assignment.place, assignment.name)
+    assigned = {assignment.place.line for assignment in assignments}
     for line in script.lines:
-        if looks_secret(line.text) and not any(a.place.line == line.place.line for a in script.assignments):
+        if line.place.line not in assigned and looks_secret(line.text):
             _add_secret(report, line.place, "a secret")
 
 
@@ -177,30 +188,27 @@ def _add_secret(report: Report, place: Place, what: str) -> None:
 def check_variables(script: Script, report: Report, *, is_whole_environment: bool) -> None:
     """`is_whole_environment`: nobody else can have set a variable, so that one not set here is never set.
 
-    Else only those are reported whose name the script sets in another spelling.
+    Else only those are reported that the script sets in another spelling, and those in small letters, which by
+    convention are a script's own.
     """
     if _ENVIRONMENT_UNKNOWN.search(script.text):
         report.skip("NK440", script.place, "the script reads other files, which may set variables")
         return
     lines = list(active_lines(script))
     known = {name for line in lines for name in _names_set(line.text)}
-    seen: set[str] = set()
+    spellings = {name.lower(): name for name in known}
     for line in lines:
         for match in _USED.finditer(line.text):
             name, suffix = match[1] or match[3], (match[2] or "").lstrip(":")
-            if name in known or name in seen or suffix[:1] in ("-", "=", "+", "?") or _is_always_set(name):
+            if name in known or suffix[:1] in ("-", "=", "+", "?") or _ALWAYS_SET.fullmatch(name):
                 continue
-            other = next((k for k in known if k.lower() == name.lower()), None)
-            if other or is_whole_environment:
-                seen.add(name)
-                near = other or closest(name, known)
-                report.add(
-                    "NK440",
-                    line.at(match.start()),
-                    given=f"${name}",
-                    message=f"{name} is never set",
-                    fix=f"did you mean {near!r}?" if near else f"set it, or write a default: ${{{name}:-…}}",
-                )
+            other = spellings.get(name.lower())
+            if other or is_whole_environment or name.islower():
+                near = other or (closest(name, known) if len(known) < NAMES_COMPARED_MAX else None)
+                known.add(name)  # once is enough
+                fix = f"did you mean {near!r}?" if near else f"set it, or write a default: ${{{name}:-…}}"
+                place = line.at(match.start())
+                report.add("NK440", place, given=f"${name}", message=f"{name} is never set", fix=fix)
 
 
 def _names_set(text: str) -> Iterator[str]:
@@ -210,38 +218,23 @@ def _names_set(text: str) -> Iterator[str]:
             yield from re.findall(r"(?<![\w-])[A-Za-z_]\w*", group or "")
 
 
-def _is_always_set(name: str) -> bool:
-    return bool(_ALWAYS_SET.fullmatch(name))
-
-
 def check_set_twice(script: Script, report: Report) -> None:
     """`export` of a literal twice at the top level, with nothing in between that uses it."""
+    lines = list(active_lines(script, keep_quoted=True))
     last: dict[str, tuple[str, int]] = {}
-    lines = {line.place.line: line.text for line in script.lines}
-    for assignment in script.assignments:
-        line = lines.get(assignment.place.line, "")
-        if not line.startswith("export ") or "$" in assignment.value:
-            last.pop(assignment.name, None)
+    for number, line in enumerate(lines):
+        found = _LITERAL.match(line.text) if line.text.startswith("export ") else None
+        if found is None or "$" in found[2]:
             continue
-        before = last.get(assignment.name)
-        number = assignment.place.line or 0
-        if (
-            before
-            and before[0] != assignment.value
-            and not _is_used(script, assignment.name, before[1], number)
-        ):
-            report.add(
-                "NK442",
-                assignment.place,
-                given=f"{assignment.name}={assignment.value}",
-                message=f"set in line {before[1]} already, to {before[0]!r}",
-                fix="remove one",
-            )
-        last[assignment.name] = (assignment.value, number)
+        name, value = found[1], found[2].strip("\"'")
+        before = last.get(name)
+        if before and before[0] != value and not _is_used(lines[before[1] : number], name):
+            message = f"set to {before[0]!r} before, in line {lines[before[1]].place.line}"
+            report.add("NK442", line.place, given=f"{name}={value}", message=message, fix="remove one")
+        last[name] = (value, number)
 
 
-def _is_used(script: Script, name: str, first: int, last: int) -> bool:
-    return any(
-        first <= (line.place.line or 0) < last and re.search(rf"\$\{{?{name}\b|^\s*(if|for|while|else|case|fi|done)\b", line.text)
-        for line in script.lines
-    )  # fmt: skip
+def _is_used(lines: list[Line], name: str) -> bool:
+    """Between the two, or whether only one of them is reached is open."""
+    pattern = re.compile(rf"\$\{{?{name}\b|^\s*(if|for|while|else|case|fi|done)\b|\b{name}=.*\$")
+    return any(pattern.search(line.text) for line in lines)

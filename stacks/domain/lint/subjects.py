@@ -82,7 +82,7 @@ def check_image(node: Node, types: Iterable[InstanceType], report: Report) -> Im
     if not uri or "$" in uri or "{{" in uri:
         return None
     repository, tag = _split(uri)
-    if tag == "latest" or (not tag and "@" not in uri and "/" in uri):
+    if tag == "latest" or (not tag and "@" not in uri):
         fix = "name the version's tag, or the digest"
         report.add(
             "NK244",

@@ -44,6 +44,7 @@ class Template:
         self._root = root
         self._report = report
         self._open: list[str] = []
+        self._truths: dict[str, bool | None] = {}
         self.resources = tuple(self._resources())
 
     def of_type(self, *types: str) -> Iterator[Resource]:
@@ -141,11 +142,14 @@ class Template:
         conditions = dict(self._root.get("Conditions").items())
         if name not in conditions or len(self._open) > INTRINSIC_DEPTH_MAX:
             return None
-        self._open.append(name)
-        try:
-            return self._truth(conditions[name])
-        finally:
-            self._open.pop()
+        if name not in self._truths:
+            self._truths[name] = None  # what refers to itself is not decided
+            self._open.append(name)
+            try:
+                self._truths[name] = self._truth(conditions[name])
+            finally:
+                self._open.pop()
+        return self._truths[name]
 
     def _truth(self, node: Node) -> bool | None:
         if not node.is_mapping or len(node.value) != 1:

@@ -159,10 +159,10 @@ def _check_family(data: UserData, ami_family: str, report: Report) -> None:
             )
 
 
-def check_script(script: Script, report: Report) -> None:
+def check_script(script: Script, report: Report, *, is_whole_environment: bool = True) -> None:
     shell.check_downloads(script, report)
     shell.check_secrets(script, report)
-    shell.check_variables(script, report, is_whole_environment=True)
+    shell.check_variables(script, report, is_whole_environment=is_whole_environment)
     shell.check_set_twice(script, report)
     subjects.check_variables((Variable(a.name, a.value, a.place) for a in script.assignments), report)
 
