@@ -10,6 +10,7 @@ network_interfaces, sizing                            shared arithmetic: interfa
 compatibility bundled data    -> verdicts             stacks and their lifecycle, hosts, image on driver, degrees, precisions
 model_memory  Job             -> MemoryEstimate       weights and training state against the chips' memory
 plan          Environment + Lock + Catalog -> Plan    nodes, chips, cores, interfaces, images, names
+price_file, price_list                                the user's own prices; which row of AWS's list is meant
 prices        Catalog, price files, AWS's list        what one unit costs, and who says so
 cost          Plan + Prices   -> Cost                 lines with source and date; unknown stays unknown
 quotas        Plan + LiveFacts -> states              enough, short by so many vCPUs, or not checked

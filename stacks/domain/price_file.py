@@ -1,7 +1,7 @@
 """The user's own prices: negotiated ones, a block's fee, discounts. Every row says whose price it is and of when.
 
 prices:
-  - {instance_type: trn1.32xlarge, kind: on-demand, region: us-east-2, usd: 17.2, unit: hour, as_of: 2026-11-01, source: our contract}
+  - {instance_type: TYPE, kind: on-demand, region: us-east-2, usd: 17.2, unit: hour, as_of: 2026-11-01, source: our contract}
   - {what: nat-gateway, region: us-east-2, usd: 0.04, unit: hour, as_of: 2026-11-01, source: our contract}
   - {capacity: block, region: us-east-2, usd: 20597.0, unit: block, hours: 24, as_of: 2026-11-30, source: the offering}
 discounts:

@@ -34,6 +34,7 @@ class Inventory:
 def inventory_of(plan: Plan) -> Inventory:
     """The kit's stacks: a NAT gateway with its address unless the network is the user's, a bucket, and a dashboard and
     a log group for each cluster that can be built. Nodes also of those that can only be counted."""
+    counted: tuple[ClusterPlan | ProjectedCluster, ...] = (*plan.clusters, *plan.projected)
     groups = tuple(
         NodeGroup(
             name=cluster.name,
@@ -43,7 +44,7 @@ def inventory_of(plan: Plan) -> Inventory:
             capacity_name=cluster.capacity.name,
             capacity_kind=cluster.capacity.kind,
         )
-        for cluster in (*plan.clusters, *plan.projected)
+        for cluster in counted
     )
     own_networks = 0 if plan.brought_network else 1
     return Inventory(
