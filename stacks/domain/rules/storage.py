@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from stacks.domain.findings import Severity
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
-IMAGE_ROOM_GIB = 200
-"""Neuron images unpack to tens of GB each: what an ECS node is advised to have."""
+IMAGE_ROOM_GIB = 100
+"""Neuron images unpack to tens of GB each, and the package, the compile cache and checkpoints come on top: a judgement."""
 DLAMI_ROOT_GIB_MIN = 512
 DLAMI_PARAMETER = "/aws/service/neuron/dlami/"
 ROOM_SOURCE = "amazon-ecs-ami@a2532d3 variables (30 GB by default); sizes of the Neuron images (2026-08)"

@@ -100,8 +100,8 @@ MODEL_CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, An
         [{**BLOCK, f"{JOB}.checkpoint_minutes": 1399}, {f"{JOB}.checkpoint_minutes": 1440}],
     ),
     "NK287": (
-        [({"clusters.train.root_volume_gib": 199}, "clusters.train.root_volume_gib")],
-        [{"clusters.train.root_volume_gib": 200}, {}],
+        [({"clusters.train.root_volume_gib": 99}, "clusters.train.root_volume_gib")],
+        [{"clusters.train.root_volume_gib": 100}, {}],
     ),
     "NK288": (
         [({"software.ami": DLAMI, "clusters.train.root_volume_gib": 511}, "clusters.train.root_volume_gib")],

@@ -79,7 +79,7 @@ def test_check_as_json_is_one_document(bad: Path, capsys: pytest.CaptureFixture[
     code, out, err = output(capsys, "--json", "check", str(bad))
     document = json.loads(out)
     assert (code, err) == (2, "")
-    assert set(document) == {"findings", "not_checked"}
+    assert set(document) == {"findings", "suppressed", "not_checked"}
     assert set(document["findings"][0]) == {
         "id", "severity", "file", "line", "column", "path", "given", "allowed", "message", "fix", "source",
     }  # fmt: skip
