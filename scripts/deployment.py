@@ -18,7 +18,7 @@ from scripts.aws import cloudformation
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
 from scripts.aws.session import open_cloud
-from scripts.capacity import with_bought_capacity
+from scripts.capacity import with_bought_capacity, without_stand_ins
 from scripts.cdk_cli import run_cdk
 from scripts.confirmation import confirm
 from scripts.console import Console
@@ -66,7 +66,7 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
     refuse_unresolved(loaded.plan, loaded.lock, str(file), is_local=cloud.is_local)
     plan = replace(loaded.plan, account=cloud.account)
     plan = with_bought_capacity(console, cloud, plan, dry_run=dry_run)
-    check_account(cloud, plan, str(file))
+    check_account(console, cloud, replace(loaded, plan=without_stand_ins(plan)))
     console.progress(_summary(cloud, plan, estimate(plan, load_catalog())))
     if dry_run:
         assembly = _synthesize(console, cloud, plan)
