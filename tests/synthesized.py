@@ -62,6 +62,29 @@ def _everything_on() -> Plan:
     return plan_of(changes, _lock_for(plan_of(changes)))
 
 
+BROUGHT = {
+    "vpc": "vpc-0aaaabbbbccccdddd",
+    "subnet_id": "subnet-0aaaabbbbccccdddd",
+    "security_group_id": "sg-0aaaabbbbccccdddd",
+}
+
+
+def _brought_network() -> Plan:
+    """Two clusters in the user's network: one with EFA interfaces in its launch template, one without."""
+    one = {"scheduler": "batch", "instance_type": "trn1.2xlarge", "nodes": 1, "capacity": "hourly"}
+    return plan_of({"network": {**BROUGHT, "zone_id": "use2-az3"}, "clusters.one": one})
+
+
+def _trn3() -> Plan:
+    changes = {
+        "clusters.train.instance_type": "trn3p.48xlarge",
+        "clusters.train.shape": "trn3-gen2",
+        "clusters.train.nodes": 36,
+        "clusters.train.logical_core_size": 2,
+    }
+    return plan_of(changes)
+
+
 @functools.cache
 def plans() -> dict[str, Plan]:
     return {
@@ -70,10 +93,20 @@ def plans() -> dict[str, Plan]:
         "trn2-pilot": starter_plan("trn2-pilot"),
         "trn2-bought-block": _bought_block(),
         "trn1-everything": _everything_on(),
+        "trn1-brought-network": _brought_network(),
+        "trn3-gen2": _trn3(),
     }
 
 
-PLAN_NAMES = ("trn1-first-hour", "trn1-pilot", "trn2-pilot", "trn2-bought-block", "trn1-everything")
+WITH_OWN_NETWORK = (
+    "trn1-first-hour",
+    "trn1-pilot",
+    "trn2-pilot",
+    "trn2-bought-block",
+    "trn1-everything",
+    "trn3-gen2",
+)
+PLAN_NAMES = (*WITH_OWN_NETWORK, "trn1-brought-network")
 
 
 @functools.cache
@@ -93,7 +126,9 @@ def template(plan_name: str, stack: str) -> Template:
 
 
 def network(plan_name: str) -> Template:
-    return template(plan_name, plans()[plan_name].stacks.network)
+    name = plans()[plan_name].stacks.network
+    assert name is not None, "of a plan with a network of its own"
+    return template(plan_name, name)
 
 
 def storage(plan_name: str) -> Template:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from stacks.domain.findings import Severity, closest, one_of
@@ -138,8 +139,9 @@ def _unit_taken_for_logical_cores(given: int, nodes: int, cores: _Cores) -> str:
 
 
 def _nearest_divisor(total: int, wanted: int) -> int:
-    divisors = [d for d in range(1, total + 1) if total % d == 0]
-    return min(divisors, key=lambda d: abs(d - wanted))
+    """Millions of cores have few divisors, and all of them lie on one side of the root or are partners of those."""
+    low = [d for d in range(1, math.isqrt(total) + 1) if total % d == 0]
+    return min((*low, *(total // d for d in reversed(low))), key=lambda d: abs(d - wanted))
 
 
 def _common(total: int, degree: int) -> int:

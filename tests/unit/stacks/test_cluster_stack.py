@@ -11,7 +11,17 @@ from stacks.constructs.run_dashboard import STEP_PATTERN
 from stacks.domain import names
 from stacks.domain.plan import UNRESOLVED_AMI
 from stacks.domain.shipped_jobs import shipped_directory
-from tests.synthesized import BLOCK, RESERVATION, Template, cluster, plans, resources, the_one
+from tests.synthesized import (
+    BLOCK,
+    BROUGHT,
+    RESERVATION,
+    Template,
+    cluster,
+    plans,
+    resources,
+    template,
+    the_one,
+)
 
 pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
 
@@ -22,6 +32,7 @@ EVERY_CLUSTER = [
     ("trn2-bought-block", "train"),
     ("trn1-everything", "train"),
     ("trn1-everything", "one"),
+    ("trn3-gen2", "train"),
 ]
 WITH_EFA = [
     pair for pair in EVERY_CLUSTER if pair not in (("trn1-first-hour", "train"), ("trn1-everything", "one"))
@@ -38,6 +49,42 @@ def launch_data(plan_name: str, name: str = "train") -> Template:
 def compute(plan_name: str, name: str = "train") -> Template:
     found: Template = the_one(cluster(plan_name, name), "AWS::Batch::ComputeEnvironment")["ComputeResources"]
     return found
+
+
+class TestBroughtNetwork:
+    PLAN = "trn1-brought-network"
+
+    def test_no_network_is_made(self) -> None:
+        assert plans()[self.PLAN].stacks.all == ("pilot-storage", "pilot-cluster-train", "pilot-cluster-one")
+        for stack in plans()[self.PLAN].stacks.all:
+            types = {resource["Type"] for resource in template(self.PLAN, stack)["Resources"].values()}
+            assert not {t for t in types if t.startswith("AWS::EC2::")} - {
+                "AWS::EC2::LaunchTemplate",
+                "AWS::EC2::PlacementGroup",
+            }
+
+    def test_nodes_are_in_the_users_subnet_and_group(self) -> None:
+        assert compute(self.PLAN)["Subnets"] == [BROUGHT["subnet_id"]]
+        groups = [i["Groups"] for i in launch_data(self.PLAN)["NetworkInterfaces"]]
+        assert groups == [[BROUGHT["security_group_id"]]] * 9
+
+    def test_without_interfaces_in_the_template_the_group_is_the_compute_environments(self) -> None:
+        assert "NetworkInterfaces" not in launch_data(self.PLAN, "one")
+        assert compute(self.PLAN, "one")["SecurityGroupIds"] == [BROUGHT["security_group_id"]]
+
+
+class TestUnlistedType:
+    """Nothing published says how many network cards a Trn3 node has: one of 200 Gbps a chip, as on Trn2, is assumed."""
+
+    def test_the_name_is_the_users_and_one_card_a_chip_is_assumed(self) -> None:
+        assert compute("trn3-gen2")["InstanceTypes"] == ["trn3p.48xlarge"]
+        found = [
+            (i["NetworkCardIndex"], i["InterfaceType"]) for i in launch_data("trn3-gen2")["NetworkInterfaces"]
+        ]
+        assert found == [(0, "efa"), (1, "efa-only"), (2, "efa-only"), (3, "efa-only")]
+
+    def test_vcpus_are_the_ultraservers_divided_by_its_members(self) -> None:
+        assert compute("trn3-gen2")["MaxvCpus"] == 2304
 
 
 class TestNetworkInterfaces:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from stacks.domain.names import OUTPUT_EFA_SECURITY_GROUP_ID, OUTPUT_NODE_SUBNET_ID, OUTPUT_VPC_ID
-from tests.synthesized import PLAN_NAMES, every_stack, network, plans, resources, the_one
+from tests.synthesized import WITH_OWN_NETWORK, every_stack, network, plans, resources, the_one
 
 pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
 GROUP = {"Fn::GetAtt": ["EfaSecurityGroup", "GroupId"]}
 
 
-@pytest.fixture(params=PLAN_NAMES)
+@pytest.fixture(params=WITH_OWN_NETWORK)
 def plan_name(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
