@@ -1,73 +1,59 @@
-"""Limits of AWS Batch and CloudFormation, worked out from the plan before anything is sent there."""
+"""Limits of AWS Batch and CloudFormation, worked out from the plan before anything is sent there.
+
+What a limit holds by the kit's own making is a test: resources, outputs and size of a template, user data, names.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Iterator
 
-from stacks.domain.errors import InputError
 from stacks.domain.findings import Severity
 from stacks.domain.plan import JobPlan, Plan
-from stacks.domain.render.batch import (
-    DEFINITION_BYTES_MAX,
-    ClusterOutputs,
-    Run,
-    job_definition,
-    submit_request,
-)
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
-BATCH_SOURCE = "AWS Batch user guide, service quotas; botocore 1.44.8 batch"
+DEFINITION_BYTES_MAX = 24 * 1024
+BATCH_SOURCE = "AWS Batch user guide, service quotas (24 KiB a job definition); botocore 1.44.8 batch"
+FIXED_BYTES = 3_200
+"""Of a job definition without devices, tags and secrets, with the longest names that AWS gives (a test holds it)."""
+DEVICE_BYTES = 122
+TAG_BYTES = 8
+SECRET_BYTES = 28
 STACKS_MAX = 2_000
 CLOUDFORMATION_SOURCE = (
     "AWS CloudFormation user guide, cloudformation-limits: 2,000 stacks an account and region"
 )
-SHA256 = "0" * 64
-ACCOUNT = "0" * 12
 
 
 def definitions_are_small_enough(facts: Facts) -> Iterator[Problem]:
     if facts.plan is None:
         return
     for job in facts.plan.jobs:
-        for build in (_definition, _submission):
-            problem = _refusal(build, facts.plan, job) if job.image else None
-            if problem is not None:
-                yield Problem(("jobs", job.name), message=problem.message, fix=problem.hint, at_key=True)
+        size = definition_bytes(facts.plan, job)
+        if size > DEFINITION_BYTES_MAX:
+            yield Problem(
+                ("jobs", job.name),
+                f"a job definition of about {size:,} bytes",
+                f"at most {DEFINITION_BYTES_MAX:,}",
+                "every tag and every secret of the file stands in it",
+                "shorten the tags, or give long values to the job in a file of its source",
+                at_key=True,
+            )
 
 
-def _refusal(build: Callable[[Plan, JobPlan], object], plan: Plan, job: JobPlan) -> InputError | None:
-    try:
-        build(plan, job)
-    except InputError as error:
-        return error
-    return None
-
-
-def _definition(plan: Plan, job: JobPlan) -> object:
-    return job_definition(plan, job, SHA256, _longest_outputs(plan, job))
-
-
-def _submission(plan: Plan, job: JobPlan) -> object:
-    arn = f"arn:aws:batch:{plan.region}:{ACCOUNT}:job-definition/{plan.name}-{job.name}:10000"
-    return submit_request(
-        plan,
-        job,
-        Run(f"{job.name}-10000", "s3://" + "b" * 63 + "/" + "k" * 200),
-        arn,
-        _longest_outputs(plan, job),
+def definition_bytes(plan: Plan, job: JobPlan) -> int:
+    """An estimate that is not below the real size, and hardly above it."""
+    devices = job.chips_per_node + job.efa_devices_per_node
+    return (
+        FIXED_BYTES
+        + devices * DEVICE_BYTES
+        + sum(_json_bytes(key) + _json_bytes(value) + TAG_BYTES for key, value in plan.tags)
+        + sum(_json_bytes(name) + _json_bytes(arn) + SECRET_BYTES for name, arn in job.secrets)
     )
 
 
-def _longest_outputs(plan: Plan, job: JobPlan) -> ClusterOutputs:
-    """As long as AWS's names can get, so that the estimate is never below the real size."""
-    stack = plan.stacks.all[-1]
-    return ClusterOutputs(
-        bucket="b" * 63,
-        job_queue_arn=f"arn:aws:batch:{plan.region}:{ACCOUNT}:job-queue/{'q' * 128}",
-        job_role_arn=f"arn:aws:iam::{ACCOUNT}:role/{'r' * 64}",
-        execution_role_arn=f"arn:aws:iam::{ACCOUNT}:role/{'r' * 64}",
-        log_group=f"/{stack}/{job.cluster}/{'l' * 128}",
-    )
+def _json_bytes(text: str) -> int:
+    return len(json.dumps(text))
 
 
 def stacks_are_few_enough(facts: Facts) -> Iterator[Problem]:
@@ -89,6 +75,6 @@ def stacks_are_few_enough(facts: Facts) -> Iterator[Problem]:
 
 
 RULES = (
-    Rule("NK290", Severity.ERROR, "job too large for AWS Batch", f"a definition takes {DEFINITION_BYTES_MAX // 1024} KiB", BATCH_SOURCE, definitions_are_small_enough),
+    Rule("NK290", Severity.ERROR, "job too large for AWS Batch", "registering it fails at launch, when nodes may be paid already", BATCH_SOURCE, definitions_are_small_enough),
     Rule("NK291", Severity.WARNING, "more stacks than an account has by default", "the deploy stops half-way", CLOUDFORMATION_SOURCE, stacks_are_few_enough),
 )  # fmt: skip
