@@ -39,7 +39,7 @@ class Pilot:
         return [f"{self.name}-network", f"{self.name}-storage", f"{self.name}-cluster-train"]
 
     def run(self, verb: str, *arguments: str, code: int | None = 0) -> subprocess.CompletedProcess[str]:
-        """`neuronkit --local VERB FILE ARGUMENTS`; fails the test when the exit code is another."""
+        """`neuronkit --local VERB FILE ARGUMENTS` (a VERB may be two words); fails the test when the exit code is another."""
         done = subprocess.run(
             self.command(verb, *arguments),
             cwd=self.directory,
@@ -71,7 +71,7 @@ class Pilot:
         return json.loads(self.run(verb, *arguments, "--json", code=code).stdout)
 
     def command(self, verb: str, *arguments: str) -> list[str]:
-        return [NEURONKIT, "--local", verb, str(self.file), *arguments]
+        return [NEURONKIT, "--local", *verb.split(), str(self.file), *arguments]
 
     @property
     def environment(self) -> dict[str, str]:

@@ -1,0 +1,321 @@
+"""A block is bought once, whatever happens; its id is never lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scripts.aws.cloud import Cloud
+from scripts.aws.translation import AwsError, UnreachableError
+from scripts.capacity_purchase import Bought, Buyer, Order
+from stacks.domain.capacity_market.offers import Offer
+from stacks.domain.errors import InputError, KitError, WorldError
+from stacks.domain.reservations import Reservation
+from tests.environments import changed, loaded
+from tests.unit.domain.capacity_offers import NOW, an_offer, wanted
+from tests.unit.scripts.fakes import a_cloud
+
+ID = "cr-0123456789abcdef0"
+TEXT = "# ours\r\ncapacity:\r\n  block: {kind: capacity-block, id: null}  # soon\r\n"
+AFTER = TEXT.replace("null", ID)
+
+
+@dataclass
+class Market:
+    """EC2 as far as a purchase sees it. `meanwhile` runs while the purchase is made."""
+
+    offers: list[Offer] = field(default_factory=lambda: [an_offer()])
+    blocks: list[tuple[Reservation, dict[str, str]]] = field(default_factory=list)
+    purchases: list[str] = field(default_factory=list)
+    meanwhile: Callable[[], None] = lambda: None
+    answer_lost: bool = False
+    ids: tuple[str, ...] = (ID,)
+
+    def list(self, _: Cloud, __: object) -> tuple[Offer, ...]:
+        return tuple(self.offers)
+
+    def purchase(self, _: Cloud, offering: str, platform: str, tags: dict[str, str]) -> tuple[str, ...]:
+        assert platform == "Linux/UNIX"
+        self.purchases.append(offering)
+        self.offers = [offer for offer in self.offers if offer.id != offering]
+        self.blocks += [(a_block(id_), tags) for id_ in self.ids]
+        self.meanwhile()
+        if self.answer_lost:
+            raise UnreachableError("no connection to ec2")
+        return self.ids
+
+    def tagged(self, _: Cloud, tags: dict[str, str]) -> tuple[Reservation, ...]:
+        return tuple(block for block, own in self.blocks if tags.items() <= own.items())
+
+
+def a_block(id_: str = ID, state: str = "payment-pending") -> Reservation:
+    return Reservation(id_, "capacity-block", "trn2.48xlarge", "use2-az3", 4, 4, state)
+
+
+def tags(offering: str = "cb-1", capacity: str = "block", environment: str = "pilot") -> dict[str, str]:
+    return {
+        "neuronkit:environment": environment,
+        "neuronkit:capacity": capacity,
+        "neuronkit:offering": offering,
+    }
+
+
+@pytest.fixture
+def market(monkeypatch: pytest.MonkeyPatch) -> Market:
+    market = Market()
+    monkeypatch.setattr("scripts.aws.capacity_blocks.offers", market.list)
+    monkeypatch.setattr("scripts.aws.capacity_blocks.purchase", market.purchase)
+    monkeypatch.setattr("scripts.aws.capacity_blocks.reservations_with_tags", market.tagged)
+    return market
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "pilot.yaml"
+    path.write_bytes(TEXT.encode())
+    return path
+
+
+def buy(
+    file: Path, *, offering: str = "cb-1", fee_max: int = 30_000, another: bool = False, **more: Any
+) -> Bought:
+    said: list[str] = more.pop("said", [])
+    buyer = Buyer(
+        a_cloud(),
+        loaded(changed({})).environment,
+        UTC,
+        say=said.append,
+        confirm=more.pop("confirm", lambda _: None),
+        now=lambda: NOW,
+    )
+    return buyer.buy(Order(file, offering, Decimal(fee_max), another), wanted())
+
+
+def content(file: Path) -> str:
+    return file.read_bytes().decode()
+
+
+def test_a_purchase_writes_the_id_and_changes_nothing_else(market: Market, file: Path) -> None:
+    file.chmod(0o640)
+    bought = buy(file)
+    assert (bought.id, market.purchases) == (ID, ["cb-1"])
+    assert content(file) == AFTER
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert list(file.parent.iterdir()) == [file]
+    assert market.blocks[0][1] == {**tags(), "neuronkit:owner": "team"}
+
+
+def test_through_a_symbolic_link_the_file_behind_it_is_written(market: Market, file: Path) -> None:
+    link = file.parent / "link.yaml"
+    link.symlink_to(file)
+    buy(link)
+    assert link.is_symlink()
+    assert content(file) == AFTER
+
+
+class KilledError(BaseException):
+    pass
+
+
+def test_a_client_killed_between_purchase_and_writing_finds_its_block(market: Market, file: Path) -> None:
+    def die() -> None:
+        raise KilledError
+
+    market.meanwhile = die
+    with pytest.raises(KilledError):
+        buy(file)
+    assert content(file) == TEXT
+    said: list[str] = []
+    assert buy(file, said=said) == Bought(ID, None)
+    assert (market.purchases, content(file)) == (["cb-1"], AFTER)
+    assert "nothing is bought" in said[0]
+
+
+def test_also_when_the_next_run_asks_for_another_offering(market: Market, file: Path) -> None:
+    """The first one is sold, so a search cannot list it any more."""
+    market.blocks = [(a_block(), tags())]
+    market.offers = [an_offer(id="cb-2")]
+    assert buy(file, offering="cb-2").id == ID
+    assert market.purchases == []
+
+
+def test_another_block_is_bought_only_on_the_explicit_word(market: Market, file: Path) -> None:
+    market.blocks = [(a_block("cr-00000000000000001"), tags("cb-0"))]
+    assert buy(file, another=True).id == ID
+    assert market.purchases == ["cb-1"]
+
+
+def test_another_does_not_buy_the_same_offering_twice(market: Market, file: Path) -> None:
+    market.blocks = [(a_block(), tags()), (a_block("cr-00000000000000001"), tags("cb-0"))]
+    assert buy(file, another=True).id == ID
+    assert market.purchases == []
+
+
+def test_an_answer_that_is_lost_is_no_licence_to_buy_again(market: Market, file: Path) -> None:
+    market.answer_lost = True
+    with pytest.raises(WorldError, match="it may have been bought") as caught:
+        buy(file)
+    assert "give the same command again" in caught.value.hint
+    assert buy(file).id == ID
+    assert market.purchases == ["cb-1"]
+
+
+@pytest.mark.parametrize(
+    "other", [tags(capacity="second"), tags(environment="pilot-2"), {"neuronkit:offering": "cb-1"}]
+)
+def test_blocks_of_others_are_not_ours(other: dict[str, str], market: Market, file: Path) -> None:
+    market.blocks = [(a_block("cr-00000000000000001"), other)]
+    assert buy(file).id == ID
+    assert market.purchases == ["cb-1"]
+
+
+@pytest.mark.parametrize("state", ["expired", "cancelled", "failed", "payment-failed"])
+def test_a_block_that_is_over_is_not_used(state: str, market: Market, file: Path) -> None:
+    market.blocks = [(a_block("cr-00000000000000001", state), tags("cb-0"))]
+    assert buy(file).id == ID
+    assert market.purchases == ["cb-1"]
+
+
+def test_several_blocks_are_left_to_the_user(market: Market, file: Path) -> None:
+    market.blocks = [(a_block(f"cr-0000000000000000{n}"), tags(f"cb-x{n}")) for n in (1, 2)]
+    with pytest.raises(WorldError, match="there are 2 blocks for capacity block already"):
+        buy(file)
+    assert (market.purchases, content(file)) == ([], TEXT)
+
+
+def unwritable(file: Path) -> None:
+    file.write_text("capacity:\n  block: {kind: capacity-block, id: &x null}\n")
+
+
+def bought_already(file: Path) -> None:
+    file.write_text(AFTER)
+
+
+def not_utf8(file: Path) -> None:
+    file.write_bytes(TEXT.encode("utf-16"))
+
+
+@pytest.mark.parametrize("spoil", [unwritable, bought_already, not_utf8])
+def test_a_file_that_cannot_take_the_id_is_refused_before_the_purchase(
+    spoil: Callable[[Path], None], market: Market, file: Path
+) -> None:
+    spoil(file)
+    before = file.read_bytes()
+    with pytest.raises(InputError):
+        buy(file)
+    assert (market.purchases, file.read_bytes()) == ([], before)
+
+
+def test_a_directory_that_takes_no_file_is_refused_before_the_purchase(
+    market: Market, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(**_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.TemporaryFile", refuse)
+    with pytest.raises(InputError, match="could not be replaced after the purchase: Permission denied"):
+        buy(file)
+    assert market.purchases == []
+
+
+def test_a_file_that_was_changed_meanwhile_is_left_alone_and_the_id_is_said(
+    market: Market, file: Path
+) -> None:
+    changed_text = TEXT + "# an editor was here\n"
+
+    def edit() -> None:
+        file.write_bytes(changed_text.encode())
+
+    market.meanwhile = edit
+    with pytest.raises(WorldError, match=f"{ID} is yours, but .* was changed meanwhile") as caught:
+        buy(file)
+    assert f"write {ID} into capacity.block.id" in caught.value.hint
+    assert content(file) == changed_text
+
+
+def test_a_write_that_fails_says_the_id_and_leaves_the_file(
+    market: Market, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(**_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.mkstemp", full)
+    with pytest.raises(WorldError, match=f"{ID} is yours, but .* No space left on device"):
+        buy(file)
+    assert content(file) == TEXT
+
+
+@pytest.mark.parametrize(
+    ("offers", "fee_max", "words"),
+    [
+        ([], 30_000, "the offering cb-1 is gone"),
+        ([an_offer(id="cb-2")], 30_000, "the offering cb-1 is gone"),
+        ([an_offer()], 24_031, "the fee is 24031.10 USD, --max-fee allows 24031"),
+        ([an_offer(currency="EUR")], 30_000, "nothing is converted"),
+        ([an_offer(zone_id="use2-az1")], 30_000, "it is in use2-az1"),
+    ],
+)
+def test_what_is_refused_buys_nothing(
+    offers: list[Offer], fee_max: int, words: str, market: Market, file: Path
+) -> None:
+    market.offers = offers
+    with pytest.raises(WorldError, match=r".*") as caught:
+        buy(file, fee_max=fee_max)
+    assert words in caught.value.message
+    assert "othing was bought" in caught.value.hint
+    assert (market.purchases, content(file)) == ([], TEXT)
+
+
+def test_the_question_says_that_it_is_paid_and_final(market: Market, file: Path) -> None:
+    def say_no(question: str) -> None:
+        assert "24,031.10 USD" in question
+        assert "paid now, in full, and cannot be cancelled" in question
+        raise InputError("nothing was changed")
+
+    with pytest.raises(InputError):
+        buy(file, confirm=say_no)
+    assert market.purchases == []
+
+
+@pytest.mark.parametrize(
+    ("later", "words"),
+    [
+        ([], "is gone"),
+        ([an_offer(fee=Decimal(24_032))], "has changed from 24031.10 to 24032 while you were asked"),
+    ],
+)
+def test_what_changes_during_the_question_is_not_bought(
+    later: list[Offer], words: str, market: Market, file: Path
+) -> None:
+    def think(_: str) -> None:
+        market.offers = later
+
+    with pytest.raises(WorldError, match=words):
+        buy(file, confirm=think)
+    assert market.purchases == []
+
+
+@pytest.mark.parametrize("ids", [(), (ID, "cr-00000000000000001")])
+def test_a_purchase_with_not_exactly_one_reservation_is_told_and_not_guessed(
+    ids: tuple[str, ...], market: Market, file: Path
+) -> None:
+    market.ids = ids
+    with pytest.raises(WorldError, match=f"bought, with {len(ids)} reservations") as caught:
+        buy(file)
+    assert all(id_ in caught.value.message for id_ in ids)
+    assert content(file) == TEXT
+
+
+def test_a_refused_purchase_is_an_error_and_no_mystery(market: Market, file: Path) -> None:
+    def refuse() -> None:
+        raise AwsError("not allowed: ec2:PurchaseCapacityBlock")
+
+    market.meanwhile = refuse
+    with pytest.raises(KitError, match="PurchaseCapacityBlock"):
+        buy(file)
