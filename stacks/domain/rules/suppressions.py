@@ -8,7 +8,7 @@ from functools import partial
 
 from stacks.domain.environment import Environment
 from stacks.domain.environment.model import Suppression
-from stacks.domain.findings import Finding, Severity, closest, has_errors
+from stacks.domain.findings import Finding, Severity, has_errors
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
 SOURCE = "`neuronkit schema`; docs/rules.md"
@@ -58,14 +58,18 @@ def rules_about(others: tuple[Rule, ...]) -> tuple[Rule, ...]:
 def _rule_is_known(rules: Rules, facts: Facts) -> Iterator[Problem]:
     for index, suppression in enumerate(facts.environment.suppress):
         if suppression.rule not in rules and not suppression.rule.startswith(NOT_FROM_HERE):
-            near = closest(suppression.rule, {id_.lower(): id_ for id_ in rules})
+            near = min(rules, key=lambda id_: abs(_number(id_) - _number(suppression.rule)))
             yield Problem(
                 ("suppress", index, "rule"),
                 suppression.rule,
                 "an id of docs/rules.md",
                 "no rule of environment files has this id",
-                f"did you mean {near.upper()}?" if near else "remove the entry",
+                f"did you mean {near} ({rules[near].title})?",
             )
+
+
+def _number(rule_id: str) -> int:
+    return int(rule_id.removeprefix("NK"))
 
 
 def _rule_can_be_suppressed(rules: Rules, facts: Facts) -> Iterator[Problem]:
