@@ -15,6 +15,7 @@ from stacks.domain.software import (
     EcsNeuronAmi,
     Image,
     Verdict,
+    choose_ami,
     driver_verdict,
     ecs_neuron_amis,
     images,
@@ -191,6 +192,17 @@ def nearest_images(framework: str, family: str | None, driver: str | None = None
         and (driver is None or driver_verdict(driver, image.runtime).accepted)
     ]
     return tuple(sorted(found, key=lambda i: [int(part) for part in i.sdk.split(".")], reverse=True))
+
+
+def nearest_shared_images(frameworks: Iterable[str], family: str) -> tuple[Image, ...]:
+    """An image for each framework, all of the newest SDK for which one AMI starts them all; () where there is none."""
+    candidates = [nearest_images(framework, family) for framework in sorted(frameworks)]
+    for sdk in dict.fromkeys(image.sdk for found in candidates for image in found):
+        chosen = [next((image for image in found if image.sdk == sdk), None) for found in candidates]
+        together = tuple(image for image in chosen if image is not None)
+        if len(together) == len(candidates) and choose_ami(together) is not None:
+            return together
+    return ()
 
 
 def _days(date: str) -> int:

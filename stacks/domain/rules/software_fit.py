@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stacks.domain.findings import Severity
+from stacks.domain.compatibility import nearest_amis, nearest_images, nearest_shared_images
+from stacks.domain.findings import Severity, one_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
-from stacks.domain.software import driver_verdict, removed_variables
+from stacks.domain.software import Image, driver_verdict, removed_variables
 
 IMAGES_SOURCE = "aws-neuron/deep-learning-containers@2be9ed1 README.md"
 DRIVER_SOURCE = "aws-neuron-sdk@81ce03ae release-notes/components/runtime.rst"
@@ -24,7 +25,8 @@ def an_image_exists(facts: Facts) -> Iterator[Problem]:
             ("jobs", name, "framework"),
             repr(job.framework),
             message=f"no {job.framework} training image{which} for {instance_type.family} is known",
-            fix="see `neuronkit catalog --software`; name one of your own under software.images",
+            fix=f"{_nearest_image_words(job.framework, instance_type.family)}; or name an image of your own under "
+            "software.images",
         )
 
 
@@ -33,10 +35,11 @@ def an_ami_fits_all_images(facts: Facts) -> Iterator[Problem]:
         if name in facts.selection.amis:
             continue
         jobs = [job for job, found in facts.environment.jobs.items() if found.cluster == name]
+        shared = _shared_pair_words(facts, name)
         yield Problem(
             ("clusters", name),
             message=f"no known AMI's driver fits the images of all its jobs ({', '.join(jobs)})",
-            fix="give jobs of different frameworks clusters of their own",
+            fix=f"{shared}give jobs of different frameworks clusters of their own",
             at_key=True,
         )
 
@@ -53,8 +56,19 @@ def driver_accepts_image(facts: Facts) -> Iterator[Problem]:
                 repr(ami.reference),
                 message=f"its driver {ami.known.driver} does not start the runtime {image.known.runtime} "
                 f"of job {name}'s image: {verdict.why}",
-                fix="write auto, or an AMI of a fitting date",
+                fix=f"write auto, or {_nearest_ami_words(image.known, ami.known.date)}",
             )
+
+
+def pairs_no_source_judges(facts: Facts) -> Iterator[str]:
+    for name, job in facts.environment.jobs.items():
+        image, ami = facts.selection.images.get(name), facts.selection.amis.get(job.cluster)
+        if image is None or ami is None:
+            continue
+        driver = ami.known.driver if ami.known else None
+        verdict = driver_verdict(driver, image.known.runtime if image.known else None)
+        if verdict.accepted is None:
+            yield f"whether the AMI's driver starts the image of job {name}: {verdict.why}"
 
 
 def image_fits_family(facts: Facts) -> Iterator[Problem]:
@@ -68,7 +82,7 @@ def image_fits_family(facts: Facts) -> Iterator[Problem]:
                 repr(image.uri),
                 f"an image for {instance_type.family}",
                 f"made for {', '.join(sorted(image.known.families))}",
-                "leave the key out",
+                f"leave the key out; {_nearest_image_words(job.framework, instance_type.family)}",
             )
 
 
@@ -137,6 +151,34 @@ def unknown_ami_is_said(facts: Facts) -> Iterator[Problem]:
         )
 
 
+def _nearest_image_words(framework: str, family: str) -> str:
+    """What can be had instead: the same framework with another SDK, or another framework."""
+    same = nearest_images(framework, family)
+    if same:
+        return f"nearest: {framework} with SDK {one_of(dict.fromkeys(image.sdk for image in same))}"
+    others = [image for image in nearest_images("jax", family) if framework != "jax"]
+    if others:
+        return f"nearest: jax with SDK {others[0].sdk}"
+    return f"no training image of the bundled data is made for {family}: `neuronkit catalog --software`"
+
+
+def _nearest_ami_words(image: Image, date: str) -> str:
+    fitting = nearest_amis(image, date)
+    if not fitting:
+        return "another image: no AMI of the bundled data is known to start it"
+    return f"the nearest that starts it, of {fitting[0].date} with driver {fitting[0].driver}: {fitting[0].ssm_parameter}"
+
+
+def _shared_pair_words(facts: Facts, cluster: str) -> str:
+    """ "" where no SDK has images of all frameworks that one AMI starts."""
+    instance_type = facts.instance_type(cluster)
+    frameworks = {job.framework for job in facts.environment.jobs.values() if job.cluster == cluster}
+    shared = nearest_shared_images(frameworks, instance_type.family) if instance_type else ()
+    if not shared:
+        return ""
+    return f"nearest that fits them all: software.sdk {shared[0].sdk}; or "
+
+
 def _state_words(state: str) -> str:
     return {
         "last": "the last: nothing newer will come",
@@ -148,7 +190,7 @@ def _state_words(state: str) -> str:
 RULES = (
     Rule("NK240", Severity.ERROR, "no image", "the job could not start", IMAGES_SOURCE, an_image_exists),
     Rule("NK241", Severity.ERROR, "no AMI fits", "driver and runtime must fit, or nrt_init fails", DRIVER_SOURCE, an_ami_fits_all_images),
-    Rule("NK242", Severity.ERROR, "driver refuses the image's runtime", "nrt_init fails on every node, on paid time", DRIVER_SOURCE, driver_accepts_image),
+    Rule("NK242", Severity.ERROR, "driver refuses the image's runtime", "nrt_init fails on every node, on paid time", DRIVER_SOURCE, driver_accepts_image, unknown=pairs_no_source_judges),
     Rule("NK243", Severity.ERROR, "image not made for the type", "it would not find its chips", IMAGES_SOURCE, image_fits_family),
     Rule("NK244", Severity.ERROR, "image tag `latest`", "what was tested is not what runs", "field lesson: unpinned images broke Inf2 fleets (deep-learning-containers README)", image_is_pinned, can_be_forced=True),
     Rule("NK245", Severity.WARNING, "unknown image", "not checked is not fine", DRIVER_SOURCE, unknown_pair_is_said),
