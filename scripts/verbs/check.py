@@ -44,6 +44,8 @@ def command(console: Console, file: Path, live: bool) -> int:
     loaded = plan_of(checked, local=console.local)
     asked = ask(console, loaded.loaded.environment, loaded.plan)
     judged = judge(loaded, asked.facts)
+    if asked.error and asked.error.hint and not console.json:
+        console.progress(f"AWS was not asked: {asked.error.hint}")
     code = asked.error.exit_code if asked.error else 3 if has_errors(judged.findings) else 0
     return _report(console, file, (*loaded.findings, *judged.findings), judged.not_checked, code)
 

@@ -432,6 +432,24 @@ def test_quotas_add_up_over_the_whole_plan_and_say_what_is_missing(tmp_path: Pat
     assert "--desired-value 720" in short[0].fix
 
 
+CODES = [
+    ("trn1.2xlarge", "L-2C3B7624"),
+    ("trn1n.32xlarge", "L-2C3B7624"),
+    ("trn2.48xlarge", "L-2C3B7624"),
+    ("trn2u.48xlarge", "L-2C3B7624"),
+    ("inf1.xlarge", "L-1945791B"),
+    ("inf2.48xlarge", "L-1945791B"),
+    ("p5.48xlarge", "L-417A185B"),
+    ("g6.xlarge", "L-DB2E81BA"),
+]
+
+
+@pytest.mark.parametrize(("name", "code"), CODES)
+def test_a_type_is_charged_to_its_own_quota_never_to_standard_or_spot(name: str, code: str) -> None:
+    """P-28, P-29: others match "T" types to "Trn", or ask for Standard spot."""
+    assert load_catalog().instance_types[name].quota_code_on_demand == code
+
+
 def test_an_unknown_running_type_makes_the_use_unknown_not_zero(tmp_path: Path) -> None:
     skipped = open_questions(({}, {**limit(10_000), **running("trn2.999xlarge", 1)}), tmp_path)
     assert [n.id for n in skipped] == ["NK310"]
