@@ -8,7 +8,7 @@ from moto.ec2.models import EC2Backend
 
 from scripts.local_cloud import cloudwatch_dashboards, s3_buckets, ssm_parameters
 from scripts.local_cloud.accounts import DEFAULT_ACCOUNT, account_of
-from scripts.local_cloud.ec2 import security_group_rules
+from scripts.local_cloud.ec2 import default_groups, security_group_rules
 from scripts.local_cloud.ec2.service import Ec2
 from scripts.local_cloud.ec2.tagged import with_more_types
 
@@ -19,6 +19,7 @@ def apply() -> None:
     EC2Backend.iter_tagged_resources = with_more_types(  # type: ignore[method-assign, assignment]
         EC2Backend.iter_tagged_resources
     )
+    default_groups.let_members_meet()
     security_group_rules.show_descriptions()
     cloudwatch_dashboards.keep_tags()
     ssm_parameters.supply_neuron_amis()

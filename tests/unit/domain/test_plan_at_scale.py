@@ -98,7 +98,7 @@ def test_images_of_an_unlisted_type_are_those_of_its_family() -> None:
     wanted = choose_image("jax", "trn3")
     assert wanted is not None
     for name in ("trn3.48xlarge", "trn3pd98.48xlarge", "whatever.large"):
-        selected = select(loaded(changed(trn3(name=name))).environment, load_catalog())
+        selected = select(loaded(changed(trn3("trn3-gen1", name))).environment, load_catalog())
         assert selected.images["smoke"].known == wanted
 
 

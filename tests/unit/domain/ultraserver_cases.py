@@ -18,7 +18,7 @@ def ultraservers(nodes: int, **more: Any) -> dict[str, Any]:
     return {**HYDERABAD, TYPE: "trn2u.48xlarge", "clusters.train.nodes": nodes, **more}
 
 
-def trn3(shape: str = "trn3-gen1", name: str = "trn3.48xlarge", **more: Any) -> dict[str, Any]:
+def trn3(shape: str = "trn3-gen1", name: str = "trn3.48xlarge", /, **more: Any) -> dict[str, Any]:
     return {TYPE: name, "clusters.train.shape": shape, "clusters.train.logical_core_size": 2, **more}
 
 
@@ -51,7 +51,7 @@ CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
     ),
     "NK227": ([({**BROUGHT, "network.cidr": "10.42.0.0/16"}, "network.cidr")], [{}, BROUGHT, {"network.cidr": "10.43.0.0/16"}]),
     "NK601": (
-        [(trn3(), TYPE), (trn3("trn3-gen2", "trn3p.48xlarge"), TYPE), (trn3(name="mine.large"), TYPE)],
+        [(trn3(), TYPE), (trn3("trn3-gen2", "trn3p.48xlarge"), TYPE), (trn3("trn3-gen1", "mine.large"), TYPE)],
         [{}, ultraservers(4), trainium4()],
     ),
     "NK602": (
@@ -64,8 +64,8 @@ CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [{}, trn3(), trainium4()],
     ),
     "NK603": (
-        [(trn3(name="trn3p.48xlarge"), TYPE), (trn3(name="trn3pds.48xlarge"), TYPE)],
-        [{}, trn3(name="trn3x.48xlarge")],
+        [(trn3("trn3-gen1", "trn3p.48xlarge"), TYPE), (trn3("trn3-gen1", "trn3pds.48xlarge"), TYPE)],
+        [{}, trn3("trn3-gen1", "trn3x.48xlarge")],
     ),
     "NK604": (
         [(ultraservers(n, **BOUGHT), "clusters.train.nodes") for n in (1, 2, 3, 6, 63)],
