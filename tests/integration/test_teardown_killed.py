@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -11,27 +12,40 @@ from tests.integration.pilots import Pilot
 
 pytestmark = [pytest.mark.local_cloud, pytest.mark.node, pytest.mark.timeout(600)]
 
-DEPLOY_STEPS: list[dict[str, Any]] = [
-    {"service": "ec2", "action": "DescribeAvailabilityZones"},
-    {"service": "s3", "action": "PutObject"},
-    {"service": "cloudformation", "action": "CreateChangeSet"},
-    {"service": "cloudformation", "action": "ExecuteChangeSet"},
-    {"resource_type": "AWS::EC2::NatGateway"},
-    {"resource_type": "AWS::Batch::ComputeEnvironment"},
+
+def lost(service: str, action: str) -> dict[str, Any]:
+    """The client is killed before this call reaches AWS."""
+    return {"service": service, "action": action, "error_code": "ServiceUnavailable"}
+
+
+def held(resource_type: str, action: str = "create") -> dict[str, Any]:
+    """The client is killed while CloudFormation works on this; CloudFormation goes on."""
+    return {"resource_type": resource_type, "action": action}
+
+
+DEPLOY_STEPS = [
+    lost("ec2", "DescribeAvailabilityZones"),
+    lost("s3", "PutObject"),
+    lost("cloudformation", "CreateChangeSet"),
+    lost("cloudformation", "ExecuteChangeSet"),
+    held("AWS::EC2::NatGateway"),
+    held("AWS::Batch::ComputeEnvironment"),
 ]
-DESTROY_STEPS: list[dict[str, Any]] = [
-    {"service": "batch", "action": "TerminateJob"},
-    {"service": "cloudformation", "action": "DeleteStack"},
-    {"resource_type": "AWS::Batch::ComputeEnvironment", "action": "delete"},
-    {"resource_type": "AWS::EC2::NatGateway", "action": "delete"},
-    {"service": "s3", "action": "DeleteObjects"},
-    {"service": "s3", "action": "DeleteBucket"},
-    {"service": "batch", "action": "DeregisterJobDefinition"},
+DESTROY_STEPS = [
+    lost("batch", "TerminateJob"),
+    lost("cloudformation", "DeleteStack"),
+    held("AWS::Batch::ComputeEnvironment", "delete"),
+    held("AWS::EC2::NatGateway", "delete"),
+    lost("s3", "DeleteObjects"),
+    lost("s3", "DeleteBucket"),
+    lost("batch", "DeregisterJobDefinition"),
 ]
 
 
 @pytest.mark.xdist_group("teardown_killed_both")
 def test_deploy_and_destroy_survive_a_kill_at_every_step(pilot: Pilot) -> None:
+    text = pilot.file.read_text()
+    pilot.file.write_text(re.sub(r"command: \[.*\]", "command: [sleep, '600']", text))
     for fault in DEPLOY_STEPS:
         killed_at(pilot, fault, "deploy", "--yes")
     pilot.run("deploy", "--yes")
