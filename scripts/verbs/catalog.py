@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from scripts.console import Console
-from stacks.domain import software
+from stacks.domain import compatibility, software
 from stacks.domain.catalog import Catalog, InstanceType, NetworkCard, Price, UltraServer, load_catalog
 from stacks.domain.errors import InputError
 
@@ -82,6 +82,14 @@ def software_data() -> dict[str, Any]:
         ],
         "efa_installer": plain(software.efa_installer()),
         "runtime_variables": plain(software.runtime_variables()),
+        "stacks": plain(compatibility.software_stacks()),
+        "hosts": plain(compatibility.hosts()),
+        "image_on_driver": [
+            {"image": p.image.uri, "driver": p.driver, "starts": p.verdict.accepted, "why": p.verdict.why}
+            for p in compatibility.pairs()
+        ],
+        "tensor_degrees": plain(compatibility.tensor_degrees()),
+        "precisions": plain(compatibility.precisions()),
     }
 
 
@@ -128,11 +136,15 @@ def software_text() -> str:
     installer = software.efa_installer()
     return "\n\n".join(
         (
+            table(("stack", "SDK", "families", "lifecycle", "as of"), _stack_rows()),
+            table(("host", "scheduler", "versions", "driver", "lifecycle", "as of"), _host_rows()),
             table(("SDK", "released", "driver", "runtime", "state"), sdks),
             table(("framework", "for", "SDK", "runtime", "state", "image"), images),
             table(("driver*", "dates of the ECS Neuron AMI"), _amis_by_driver()),
             "* derived from the AMI's date and the SDKs' release dates, not read from the AMI\n"
             f"SSM parameter: {software.ECS_NEURON_AMI_PARAMETER.format(date='DATE')}",
+            table(("image on driver", *_drivers()), _pair_rows()),
+            "?: no source says whether it starts, and `check` lists it as not checked",
             f"EFA installer {installer.version}: {installer.url}\n  sha256 {installer.sha256}",
         )
     )
@@ -161,6 +173,39 @@ def plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
     return value
+
+
+def _stack_rows() -> list[tuple[object, ...]]:
+    return [
+        (
+            stack.name,
+            f"{stack.sdk_min or ''} - {stack.sdk_max or ''}".strip(),
+            " ".join(sorted(stack.families)),
+            stack.lifecycle,
+            stack.as_of,
+        )
+        for stack in compatibility.software_stacks()
+    ]
+
+
+def _host_rows() -> list[tuple[object, ...]]:
+    return [(h.name, h.scheduler, h.versions, h.drivers, h.lifecycle, h.as_of) for h in compatibility.hosts()]
+
+
+def _drivers() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(pair.driver for pair in compatibility.pairs()))
+
+
+def _pair_rows() -> list[tuple[object, ...]]:
+    words = {True: "starts", False: "refused", None: "?"}
+    return [
+        (image, *(words[pair.verdict.accepted] for pair in row))
+        for image, row in groupby(compatibility.pairs(), key=lambda pair: _image_name(pair.image))
+    ]
+
+
+def _image_name(image: software.Image) -> str:
+    return f"{image.framework} {image.purpose} {image.sdk}"
 
 
 def _amis_by_driver() -> list[tuple[str, str]]:

@@ -18,6 +18,7 @@ rules         Environment     -> findings             id, where, given, allowed,
 render, jobs  Plan            -> files and requests   runtime files, job packages, job definitions
 capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
 rendered_files Plan           -> the files that `render` writes
+timeline      Plan            -> events                what happens when, as offsets
 buildable     Plan            -> refusal               what can be planned, and not be built
 plan_report, cluster_report, cost_report: Plan + Cost -> document, text  what `plan` prints
 lint          files of one's own -> findings          templates, manifests, job definitions, scripts: the same ids

@@ -166,6 +166,8 @@ class JobPlan:
     secrets: tuple[tuple[str, str], ...]
     attempts: int
     time_limit_seconds: int
+    checkpoint_seconds: int | None
+    """The longest time between two checkpoints; None where the file does not say."""
     sync_seconds: int
 
     @property
@@ -373,6 +375,7 @@ def _job_plan(
         secrets=tuple(sorted(job.secrets.items())),
         attempts=job.attempts,
         time_limit_seconds=job.time_limit_minutes * 60,
+        checkpoint_seconds=job.checkpoint_minutes * 60 if job.checkpoint_minutes else None,
         sync_seconds=job.sync_seconds,
     )
 

@@ -12,8 +12,8 @@ from stacks.domain.cost_report import cost_table, totals
 from stacks.domain.findings import Finding, NotChecked, accepted, not_accepted
 from stacks.domain.live import LiveFacts
 from stacks.domain.plan import JobPlan, Plan
-from stacks.domain.reservations import reclaim_window
 from stacks.domain.quotas import quota_states
+from stacks.domain.timeline import timeline
 
 NOTHING_ASKED = LiveFacts()
 KEPT_AFTER_DESTROY = (
@@ -43,28 +43,12 @@ def plan_document(
         "fleets": [],
         "cost": cost.as_dict(),
         "quotas": [state.as_dict() for state in quota_states(plan, catalog, live)],
-        "timeline": timeline(plan),
+        "timeline": timeline(plan, live),
         "leftovers_to_expect": list(KEPT_AFTER_DESTROY),
         "findings": [finding.as_dict() for finding in not_accepted(findings)],
         "suppressed": [finding.suppression_dict() for finding in accepted(findings)],
         "not_checked": [item.as_dict() for item in not_checked],
     }
-
-
-def timeline(plan: Plan) -> list[dict[str, Any]]:
-    """Offsets, because a plan knows no clock."""
-    events: list[dict[str, Any]] = [{"at": "deploy", "what": "stacks are made; nodes start only with a job"}]
-    for cluster in plan.clusters:
-        if cluster.capacity.kind == "capacity-block":
-            window = reclaim_window(is_ultraserver=cluster.ultraserver is not None)
-            events.append(
-                {
-                    "at": f"block end - {window.seconds // 60} min",
-                    "what": f"EC2 begins to reclaim the nodes of {cluster.name}: checkpoint and drain before",
-                }
-            )
-    events.append({"at": f"deploy + {plan.lifetime_days} d", "what": "the lifetime ends: destroy"})
-    return events
 
 
 def plan_text(plan: Plan, cost: Cost, catalog: Catalog, live: LiveFacts = NOTHING_ASKED) -> str:
@@ -75,7 +59,7 @@ def plan_text(plan: Plan, cost: Cost, catalog: Catalog, live: LiveFacts = NOTHIN
     lines += [line for job in plan.jobs for line in _job_text(job)]
     lines += _cost_text(plan, cost)
     lines += [f"quota    {state.text()}" for state in quota_states(plan, catalog, live)]
-    lines += [f"when     {event['at']}: {event['what']}" for event in timeline(plan)]
+    lines += [f"when     {event['at']}: {event['what']}" for event in timeline(plan, live)]
     lines += [f"stays    {kept}" for kept in KEPT_AFTER_DESTROY]
     return "\n".join(lines)
 

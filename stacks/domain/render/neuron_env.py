@@ -46,7 +46,7 @@ def neuron_env(plan: Plan, job: JobPlan) -> str:
             logical_core_size=job.logical_core_size,
             rounds_stochastically=job.precision == "bf16",
             compiler_flags=_compiler_flags(job, joins_cores),
-            compile_cache_prefix=f"compile-cache/{sdk}/{instance_type}-lnc{job.logical_core_size}",
+            compile_cache_prefix=compile_cache_prefix(plan, job),
             has_process_devices=job.framework == "jax" and job.processes > 1,
             process_devices=",".join([str(job.logical_cores_per_process)] * job.processes),
             has_efa=job.efa_devices_per_node > 0,
@@ -54,6 +54,12 @@ def neuron_env(plan: Plan, job: JobPlan) -> str:
             job_variables=job.environment,
         )
     )
+
+
+def compile_cache_prefix(plan: Plan, job: JobPlan) -> str:
+    """Compiled for another SDK, type or LNC, a model is another one: then the cache starts anew."""
+    instance_type = plan.cluster(job.cluster).instance_type
+    return f"compile-cache/{_sdk_name(job.image)}/{instance_type}-lnc{job.logical_core_size}"
 
 
 def _joins_cores(instance_type: str) -> bool:

@@ -1,6 +1,7 @@
 """`neuronkit catalog`: tables for people, one document for programs, and a name for what is not there."""
 
 import json
+import re
 
 import pytest
 
@@ -84,8 +85,25 @@ def test_software_lists_images_amis_and_the_installer(capsys: pytest.CaptureFixt
     assert "derived from the AMI's date" in text
     assert run(["catalog", "--software", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert set(document) == {"sdks", "images", "ecs_neuron_amis", "efa_installer", "runtime_variables"}
+    assert set(document) == {
+        "sdks", "images", "ecs_neuron_amis", "efa_installer", "runtime_variables", "stacks", "hosts", "image_on_driver",
+        "tensor_degrees", "precisions",
+    }  # fmt: skip
     assert document["ecs_neuron_amis"][-1]["ssm_parameter"].startswith("/aws/service/ecs/optimized-ami/")
+
+
+def test_software_shows_the_matrix(capsys: pytest.CaptureFixture[str]) -> None:
+    run(["catalog", "--software"])
+    text = capsys.readouterr().out
+    assert re.search(
+        r"torch-neuronx training 2\.30\.0 +refused +refused +refused +\? +starts +refused +refused", text
+    )
+    assert re.search(r"NxD Training .* maintenance", text)
+    assert re.search(r"TorchNeuron native .* beta", text)
+    run(["catalog", "--software", "--json"])
+    pairs = json.loads(capsys.readouterr().out)["image_on_driver"]
+    assert {pair["starts"] for pair in pairs} == {True, False, None}
+    assert all(pair["why"] for pair in pairs)
 
 
 def test_a_table_is_as_wide_as_its_cells_and_empty_is_unknown() -> None:
