@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from stacks.domain.catalog import load_catalog
@@ -12,7 +12,7 @@ from stacks.domain.findings import Finding, FindingsError, NotChecked, Severity,
 from stacks.domain.live import LiveFacts
 from stacks.domain.lock import Lock, lock_path, read_lock
 from stacks.domain.plan import Plan, make_plan
-from stacks.domain.rules import in_file_order, not_checked, run_live_rules, run_rules
+from stacks.domain.rules import in_file_order, not_checked, run_live_rules, run_rules, with_cost_judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,7 @@ class LoadedPlan:
     findings: tuple[Finding, ...]
     lock: Lock | None
     plan: Plan
+    basis: Basis = field(default_factory=Basis)
 
     @property
     def path(self) -> Path:
@@ -39,7 +40,14 @@ class LoadedPlan:
 
     @property
     def cost(self) -> Cost:
-        return estimate(self.plan, load_catalog())
+        return estimate(self.plan, load_catalog(), self.basis)
+
+    def with_basis(self, basis: Basis) -> LoadedPlan:
+        """With better prices; the findings about money are made anew."""
+        catalog = load_catalog()
+        cost = estimate(self.plan, catalog, basis)
+        findings = with_cost_judged(self.findings, self.loaded, self.plan, catalog, cost)
+        return replace(self, basis=basis, findings=findings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +96,7 @@ def _errors_in_the_rest(source: Source, file: Path) -> list[Finding]:
 
 def load_plan(file: Path, *, local: bool = False, basis: Basis | None = None) -> LoadedPlan:
     """Raises FindingsError with every finding when there is an error among them. `basis` is of the cost."""
-    return plan_of(check(file, basis), local=local)
+    return replace(plan_of(check(file, basis), local=local), basis=basis or Basis())
 
 
 def plan_of(checked: Checked, *, local: bool) -> LoadedPlan:

@@ -10,6 +10,7 @@ from typing import Any
 
 from scripts.aws import cloudformation
 from scripts.aws.cloud import Cloud
+from scripts.resource_changes import Change, resource_changes
 
 _NEVER_CREATED = "REVIEW_IN_PROGRESS"
 
@@ -42,25 +43,24 @@ def compare(cloud: Cloud, stacks: tuple[str, ...], assembly: Path) -> tuple[Stac
 
 def difference(stack: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> StackChange:
     """Of two templates; `old` is None when there is no stack."""
-    before: Mapping[str, Any] = (old or {}).get("Resources", {})
-    after: Mapping[str, Any] = new.get("Resources", {})
-    added = tuple(_named(id_, after) for id_ in sorted(after.keys() - before.keys()))
-    removed = tuple(_named(id_, before) for id_ in sorted(before.keys() - after.keys()))
-    changed = tuple(
-        _named(id_, after) for id_ in sorted(after.keys() & before.keys()) if after[id_] != before[id_]
-    )
+    changes = resource_changes(old, new)
+    added = tuple(c.name for c in changes if c.change is Change.ADDED)
     if old is None:
         return StackChange(stack, "create", added)
+    removed = tuple(c.name for c in changes if c.change is Change.REMOVED)
+    changed = tuple(c.name for c in changes if c.name not in {*added, *removed})
     action = "none" if dict(old) == dict(new) else "update"
     return StackChange(stack, action, added, changed, removed)
 
 
+def deployed_template(cloud: Cloud, name: str) -> dict[str, Any] | None:
+    """None: there is no such stack, or it was never created."""
+    stack = cloudformation.find_stack(cloud, name)
+    if stack is None or stack.status == _NEVER_CREATED:
+        return None
+    return cloudformation.template(cloud, name)
+
+
 def _change(cloud: Cloud, name: str, template_file: Path) -> StackChange:
     new = json.loads(template_file.read_text(encoding="utf-8"))
-    stack = cloudformation.find_stack(cloud, name)
-    old = None if stack is None or stack.status == _NEVER_CREATED else cloudformation.template(cloud, name)
-    return difference(name, old, new)
-
-
-def _named(logical_id: str, resources: Mapping[str, Any]) -> str:
-    return f"{logical_id} ({resources[logical_id].get('Type', 'unknown type')})"
+    return difference(name, deployed_template(cloud, name), new)

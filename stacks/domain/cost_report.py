@@ -29,6 +29,9 @@ def totals(cost: Cost, *, lifetime_days: int, budget_usd: float) -> Iterator[str
         yield f"up front, not to be had back: {fee}"
     yield f"all {lifetime_days} days, every node running: {lifetime_words(cost)}; budget ${budget_usd:,.2f}"
     yield "not in it: data between zones and to the internet, requests to S3 and CloudWatch, tax"
+    for reason in dict.fromkeys(line.not_asked for line in cost.lines if line.not_asked):
+        number = sum(line.not_asked == reason for line in cost.lines)
+        yield f"{number} prices are the bundled ones: AWS could not be asked: {printable(reason)}"
     if cost.stale:
         yield f"prices older than {STALE_AFTER_DAYS} days on {cost.as_of}: {_names(line.what for line in cost.stale)}"
 

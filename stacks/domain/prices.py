@@ -1,7 +1,7 @@
 """What one unit costs, and who says so: the user's own file before AWS's price list before the bundled data.
 
 An unknown price has its reason in `source`. A price that AWS's list contradicts is unknown too; one that AWS could not be
-asked for is the bundled one, with the reason as a note.
+asked for is the bundled one, with the reason beside it.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ class UnitPrice:
     note: str = ""
     hours: float | None = None
     """Of a block: what its fee is spread over."""
+    not_asked: str = ""
+    """Why AWS could not be asked, where it should have been."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Prices:
             return own[key]
         found = self.live.get(key) or _bundled(key, catalog, region)
         if key in self.not_asked:
-            found = replace(found, note=f"AWS could not be asked: {self.not_asked[key]}")
+            found = replace(found, not_asked=self.not_asked[key])
         return self._discounted(key, found)
 
     def _discounted(self, key: PriceKey, price: UnitPrice) -> UnitPrice:

@@ -139,6 +139,7 @@ class _Writer:
             as_of=price.as_of,
             paid=paid,
             note=price.note,
+            not_asked=price.not_asked,
             block_hours=price.hours,
             is_stale=is_stale(price.as_of, self.basis.as_of),
         )

@@ -32,8 +32,8 @@ class Inventory:
 
 
 def inventory_of(plan: Plan) -> Inventory:
-    """The kit's stacks: a NAT gateway with its address unless the network is the user's, a bucket, and a dashboard and
-    a log group for each cluster that can be built. Nodes also of those that can only be counted."""
+    """The kit's stacks: for each cell a bucket, a NAT gateway with its address unless the network is the user's, and a
+    dashboard and a log group a cluster. Of what can only be counted, the nodes."""
     counted: tuple[ClusterPlan | ProjectedCluster, ...] = (*plan.clusters, *plan.projected)
     groups = tuple(
         NodeGroup(
@@ -46,13 +46,15 @@ def inventory_of(plan: Plan) -> Inventory:
         )
         for cluster in counted
     )
-    own_networks = 0 if plan.brought_network else 1
+    # Each cell is an environment of its own.
+    environments = max((cluster.cells for cluster in counted), default=1)
+    networks = 0 if plan.brought_network else environments
     return Inventory(
         region=plan.region,
         node_groups=groups,
-        nat_gateways=own_networks,
-        public_addresses=own_networks,
-        dashboards=len(plan.clusters),
-        log_groups=len(plan.clusters),
-        buckets=1,
+        nat_gateways=networks,
+        public_addresses=networks,
+        dashboards=sum(cluster.cells for cluster in plan.clusters),
+        log_groups=sum(cluster.cells for cluster in plan.clusters),
+        buckets=environments,
     )

@@ -45,6 +45,8 @@ class CostLine:
     as_of: str | None
     paid: Paid
     note: str = ""
+    not_asked: str = ""
+    """Why AWS could not be asked for the price, where it should have been."""
     block_hours: float | None = None
     is_stale: bool = False
     """The price was already old at the date of the estimate."""

@@ -23,10 +23,12 @@ from stacks.domain.cost import (
     inventory_of,
     price_keys,
 )
+from stacks.domain.plan import Plan
 from stacks.domain.plan_report import plan_document, plan_text
 from stacks.domain.prices import PriceKey, Prices, UnitPrice, service_key
 from stacks.domain.render.starters import STARTERS
 from tests.environments import plan_of, starter_plan
+from tests.unit.domain.ultraserver_cases import BROUGHT, trainium4, trn3, ultraservers
 
 BLOCK_FEE = UnitPrice(20_000.0, "block", "the offering", "2026-11-01", hours=200)
 DASHBOARD = 3 / 730
@@ -255,3 +257,33 @@ def test_a_third_partys_price_is_a_hint_and_no_price() -> None:
     price = Prices().find(PriceKey("on-demand", "inf2.48xlarge"), load_catalog(), "us-east-2")
     assert price.usd is None
     assert price.source.startswith("only a third party quotes $12.98 an hour")
+
+
+def test_a_network_of_the_users_has_no_nat_gateway_of_ours() -> None:
+    found = estimate(plan_of(BROUGHT), load_catalog())
+    assert not any("NAT" in line.what for line in found.lines)
+    assert found.idle_usd_per_hour == pytest.approx(DASHBOARD)
+
+
+def test_each_cell_is_an_environment_with_what_is_always_paid() -> None:
+    whole = inventory_of(plan_of({"clusters.train.nodes": 8, "clusters.train.cells": 4}))
+    assert (whole.nat_gateways, whole.public_addresses, whole.buckets, whole.dashboards) == (4, 4, 4, 4)
+    assert [group.nodes for group in whole.node_groups] == [32]
+
+
+@pytest.mark.parametrize("changes", [trn3(), trainium4()])
+def test_what_only_the_file_names_has_no_price_and_says_so(changes: dict[str, Any]) -> None:
+    found = estimate(plan_of(changes), load_catalog())
+    assert found.usd_per_hour is None
+    assert "no on-demand price in us-east-2 in any source" in found.lines[0].source
+
+
+def test_half_a_million_chips_have_as_many_lines_as_sixteen_have() -> None:
+    def plan(nodes: int) -> Plan:
+        return plan_of({**ultraservers(nodes), "jobs": {}})
+
+    small, large = plan(4), plan(31_252)
+    assert large.clusters[0].chips == 500_032
+    catalog = load_catalog()
+    small_lines, large_lines = (len(estimate(one, catalog).lines) for one in (small, large))
+    assert small_lines == large_lines

@@ -1,0 +1,69 @@
+"""Which properties of a resource CloudFormation can only change by replacing it.
+
+From the resource types' schemas (createOnlyProperties and conditionalCreateOnlyProperties) as cfn-lint 1.58.0 carries them, of
+2026-10-20; a test compares. Paths below `Properties`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+CREATE_ONLY: Final[Mapping[str, frozenset[str]]] = {
+    type_name: frozenset(properties.split())
+    for type_name, properties in {
+        "AWS::Batch::ComputeEnvironment": (
+            "ComputeEnvironmentName ComputeResources/ManagedInstancesProvider/InstanceLaunchTemplate/CapacityOptionType "
+            "ComputeResources/ManagedInstancesProvider/InstanceLaunchTemplate/FipsEnabled ComputeResources/SpotIamFleetRole "
+            "EksConfiguration/EksClusterArn EksConfiguration/KubernetesNamespace Tags Type"
+        ),
+        "AWS::Batch::JobQueue": "JobQueueName JobQueueType",
+        "AWS::CloudWatch::Dashboard": "DashboardName",
+        "AWS::EC2::EIP": "Address IpamPoolId NetworkBorderGroup TransferAddress",
+        "AWS::EC2::InternetGateway": "",
+        "AWS::EC2::LaunchTemplate": "LaunchTemplateName",
+        "AWS::EC2::NatGateway": "AllocationId AvailabilityMode ConnectivityType PrivateIpAddress SubnetId VpcId",
+        "AWS::EC2::PlacementGroup": "ParentGroupId PartitionCount SpreadLevel Strategy Tags",
+        "AWS::EC2::Route": "DestinationCidrBlock DestinationIpv6CidrBlock DestinationPrefixListId RouteTableId",
+        "AWS::EC2::RouteTable": "VpcId",
+        "AWS::EC2::SecurityGroup": "GroupDescription GroupName VpcId",
+        "AWS::EC2::SecurityGroupEgress": (
+            "CidrIp CidrIpv6 DestinationPrefixListId DestinationSecurityGroupId FromPort GroupId IpProtocol ToPort"
+        ),
+        "AWS::EC2::SecurityGroupIngress": (
+            "CidrIp CidrIpv6 FromPort GroupId GroupName IpProtocol SourcePrefixListId SourceSecurityGroupId "
+            "SourceSecurityGroupName SourceSecurityGroupOwnerId ToPort"
+        ),
+        "AWS::EC2::Subnet": (
+            "AvailabilityZone AvailabilityZoneId CidrBlock Ipv4IpamPoolId Ipv4NetmaskLength Ipv6IpamPoolId Ipv6Native "
+            "Ipv6NetmaskLength OutpostArn VpcId"
+        ),
+        "AWS::EC2::SubnetRouteTableAssociation": "RouteTableId SubnetId",
+        "AWS::EC2::VPC": "CidrBlock Ipv4IpamPoolId Ipv4NetmaskLength VpcEncryptionControl",
+        "AWS::EC2::VPCEndpoint": (
+            "DnsOptions/PrivateDnsPreference DnsOptions/PrivateDnsSpecifiedDomains ResourceConfigurationArn "
+            "ServiceName ServiceNetworkArn ServiceRegion VpcEndpointType VpcId"
+        ),
+        "AWS::EC2::VPCGatewayAttachment": "VpcId",
+        "AWS::IAM::InstanceProfile": "InstanceProfileName Path",
+        "AWS::IAM::Role": "Path RoleName",
+        "AWS::Logs::LogGroup": "LogGroupName",
+        "AWS::S3::Bucket": "BucketName BucketNamePrefix BucketNamespace",
+        "AWS::S3::BucketPolicy": "Bucket",
+    }.items()
+}
+
+_COMPUTE_RESOURCES: Final = (
+    "AllocationStrategy BidPercentage Ec2Configuration Ec2KeyPair ImageId InstanceRole InstanceTypes LaunchTemplate "
+    "PlacementGroup ScalingPolicy SecurityGroupIds Subnets Tags Type"
+)
+CREATE_ONLY_AT_TIMES: Final[Mapping[str, frozenset[str]]] = {
+    "AWS::Batch::ComputeEnvironment": frozenset(
+        f"ComputeResources/{name}" for name in _COMPUTE_RESOURCES.split()
+    ),
+    "AWS::EC2::Subnet": frozenset({"Ipv6CidrBlock"}),
+    "AWS::EC2::VPC": frozenset({"InstanceTenancy"}),
+}
+
+IN_PLACE_WITH: Final[Mapping[str, str]] = {"AWS::Batch::ComputeEnvironment": "ReplaceComputeEnvironment"}
+"""The property that, when false, has everything of CREATE_ONLY_AT_TIMES changed in place (CloudFormation's reference)."""
