@@ -19,6 +19,10 @@ from scripts.local_cloud import process as local_cloud
 ROOT = Path(__file__).resolve().parents[1]
 NEURONKIT = str(Path(sys.executable).with_name("neuronkit"))
 RUNS = 5
+MANY_ULTRASERVERS = ROOT / "tests" / "data" / "scale" / "ultraservers-500032-chips.yaml"
+LARGEST_STARTER = "trn2-pilot"
+# getrusage counts in KiB on Linux and in bytes on macOS.
+MAXRSS_PER_MIB = 1024 * 1024 if sys.platform == "darwin" else 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class Measurement:
     what: str
     seconds: tuple[float, ...]
     target: str = ""
+    peak_mib: float | None = None
+    """The most memory that the process, or one that it started, held in any run."""
 
     @property
     def median_seconds(self) -> float:
@@ -33,7 +39,8 @@ class Measurement:
 
     def text(self) -> str:
         spread = f"{min(self.seconds):.2f} to {max(self.seconds):.2f}"
-        return f"{self.what:<44} {self.median_seconds:7.2f} s  ({spread})  {self.target}"
+        memory = f"  peak {self.peak_mib:.0f} MiB" if self.peak_mib is not None else ""
+        return f"{self.what:<44} {self.median_seconds:7.2f} s  ({spread}){memory}  {self.target}"
 
 
 def main() -> None:
@@ -41,8 +48,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
         file = work / "bench.yaml"
-        run([NEURONKIT, "init", "bench", "--from", "trn2-pilot", "-o", str(file)], work)
+        run([NEURONKIT, "init", "bench", "--from", LARGEST_STARTER, "-o", str(file)], work)
         command_line(file, work)
+        scale(file, work)
         synthesis(file, work)
         deployment(file, work)
 
@@ -51,6 +59,20 @@ def command_line(file: Path, work: Path) -> None:
     show(measure("neuronkit --help", [NEURONKIT, "--help"], work, "target 0.3 s"))
     show(measure("neuronkit check trn2-pilot", [NEURONKIT, "check", str(file)], work, "target 0.5 s"))
     show(measure("neuronkit plan trn2-pilot", [NEURONKIT, "plan", str(file)], work, "target 0.5 s"))
+
+
+def scale(file: Path, work: Path) -> None:
+    """The largest starter against 500,032 chips: neither time nor memory may follow the number of nodes."""
+    medians: dict[str, list[float]] = {}
+    for name, path in ((f"starter {LARGEST_STARTER}", file), ("500,032 chips", MANY_ULTRASERVERS)):
+        rendered = work / f"rendered-{path.stem}"
+        run([NEURONKIT, "render", str(path), "-o", str(rendered)], work)
+        for verb, what in (("check", path), ("plan", path), ("lint", rendered)):
+            measured = measure(f"neuronkit {verb}, {name}", [NEURONKIT, verb, str(what)], work)
+            medians.setdefault(verb, []).append(measured.median_seconds)
+            show(measured)
+    for verb, (one, many) in medians.items():
+        print(f"{f'  ratio {verb} of 500,032 chips : starter':<44} {many / one:7.2f}    target about 1")
 
 
 def synthesis(file: Path, work: Path) -> None:
@@ -106,22 +128,28 @@ def measure(
     environment: dict[str, str] | None = None,
     before: Callable[[], None] | None = None,
 ) -> Measurement:
-    seconds = []
+    seconds, peaks = [], []
     for _ in range(RUNS + 1):
         if before is not None:
             before()
         started = time.perf_counter()
-        run(command, directory, environment)
+        peaks.append(run(command, directory, environment))
         seconds.append(time.perf_counter() - started)
-    return Measurement(what, tuple(seconds[1:]), target)
+    return Measurement(what, tuple(seconds[1:]), target, max(peaks[1:]))
 
 
-def run(command: Sequence[str], directory: Path, environment: dict[str, str] | None = None) -> None:
-    done = subprocess.run(
-        command, cwd=directory, env=environment, capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+def run(command: Sequence[str], directory: Path, environment: dict[str, str] | None = None) -> float:
+    """Its peak memory in MiB."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen(command, cwd=directory, env=environment, stdout=output, stderr=output)
+        # Popen's own waiting forgets what the process used.
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            output.seek(0)
+            said = output.read().decode(errors="replace")
+            sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{said}")
+    return usage.ru_maxrss / MAXRSS_PER_MIB
 
 
 def show(measurement: Measurement) -> None:

@@ -13,7 +13,7 @@ from scripts.loading import LoadedPlan
 from scripts.preflight import check_account, make_way, refuse_unresolved
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.findings import WorldFindingsError
-from stacks.domain.live import CouldNotAsk, LiveFacts, LiveStack
+from stacks.domain.live import CouldNotAsk, LiveFacts, LiveInstanceType, LiveStack
 from stacks.domain.lock import Lock, LockedAmi, LockedImage
 from stacks.domain.plan import Plan
 from tests.environments import changed, loaded, plan_of
@@ -97,6 +97,45 @@ def test_what_could_not_be_asked_is_said_and_does_not_stop_a_deploy(
     said = capsys.readouterr().err
     assert "not checked: " in said
     assert "servicequotas:GetServiceQuota [NK310]" in said
+
+
+TRN3 = {
+    "clusters.train.instance_type": "trn3.48xlarge",
+    "clusters.train.shape": "trn3-gen1",
+    "clusters.train.logical_core_size": 2,
+}
+
+
+def check_trn3(monkeypatch: pytest.MonkeyPatch, answer: object) -> None:
+    plan = plan_of(TRN3, LOCK)
+    live = in_order(plan, **({} if answer is AS_ASSUMED else {"instance_types": {"trn3.48xlarge": answer}}))
+    monkeypatch.setattr(preflight, "collect", lambda *arguments: live)
+    check_account(Console(), a_cloud(), LoadedPlan(loaded(changed(TRN3)), (), LOCK, plan))
+
+
+AS_ASSUMED = object()
+
+
+def test_a_type_that_ec2_knows_as_it_was_assumed_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_trn3(monkeypatch, AS_ASSUMED)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (None, WorldFindingsError, "NK304"),
+        (LiveInstanceType("trn3.48xlarge", 192, 2048, 8, 8), WorldFindingsError, "NK305"),
+        (CouldNotAsk("not allowed: ec2:DescribeInstanceTypes"), WorldError, "ec2:DescribeInstanceTypes"),
+    ],
+)
+def test_a_type_that_ec2_does_not_vouch_for_is_refused(
+    answer: object, error: type[Exception], words: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(error) as caught:
+        check_trn3(monkeypatch, answer)
+    found = caught.value
+    said = {f.id for f in found.findings} if isinstance(found, WorldFindingsError) else str(found)
+    assert words in said
 
 
 # --- making way ---
