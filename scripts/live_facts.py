@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
@@ -45,6 +45,8 @@ from stacks.domain.rules.live_account import service_roles
 from stacks.domain.rules.live_types import unlisted_clusters
 
 _QUESTIONS_AT_ONCE: Final = 24
+_ATTEMPTS: Final = 4
+"""An endpoint that a private network does not reach costs 10 seconds a try; what stays unanswered is said."""
 
 T = TypeVar("T")
 
@@ -72,7 +74,7 @@ def collect(
     """Everything that the live rules may want to know of this plan."""
     codes = tuple(needed_vcpus(plan, catalog))
     families = families_of(codes, catalog)
-    network = environment.network
+    network, cloud = environment.network, replace(cloud, attempts=_ATTEMPTS)
     with ThreadPoolExecutor(_QUESTIONS_AT_ONCE) as pool:
 
         def one(question: Callable[..., T], *arguments: object) -> Future[Answer[T]]:

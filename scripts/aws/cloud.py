@@ -41,6 +41,8 @@ class Cloud:
     profile: str | None = None
     endpoint_url: str | None = None
     local_environment: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    attempts: int = ATTEMPTS_MAX
+    """How often a call is tried before its failure counts."""
     _clients: dict[tuple[str, int], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _making: threading.Lock = field(default_factory=threading.Lock, init=False, repr=False, compare=False)
 
@@ -52,7 +54,8 @@ class Cloud:
     def poll_seconds(self) -> float:
         return LOCAL_POLL_SECONDS if self.is_local else AWS_POLL_SECONDS
 
-    def client(self, service: str, *, attempts: int = ATTEMPTS_MAX) -> Any:
+    def client(self, service: str, *, attempts: int | None = None) -> Any:
+        attempts = attempts or self.attempts
         # Clients may be shared between threads; making one may not.
         with self._making:
             if (service, attempts) not in self._clients:

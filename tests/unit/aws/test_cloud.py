@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import boto3
 import pytest
@@ -87,3 +88,8 @@ def _queue(name: str) -> dict[str, object]:
         "priority": 1,
         "computeEnvironmentOrder": [],
     }
+
+
+def test_a_cloud_tries_as_often_as_it_was_told() -> None:
+    for cloud, attempts in ((cloud_in(), 8), (replace(cloud_in(), attempts=4), 4)):
+        assert cloud.client("sts").meta.config.retries == {"mode": "adaptive", "total_max_attempts": attempts}

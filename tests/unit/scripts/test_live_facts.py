@@ -95,6 +95,14 @@ def test_everything_that_the_plan_needs_is_asked_and_nothing_else(answers: Any) 
     assert (small.reservations, small.blocks, small.subnets, small.security_groups) == ({}, {}, {}, {})
 
 
+def test_an_endpoint_that_is_not_reached_is_not_tried_for_minutes(answers: Any) -> None:
+    seen: list[int] = []
+    answers({"ec2_offerings.zones": lambda cloud: seen.append(cloud.attempts) or ()})
+    collected()
+    assert seen == [4]
+    assert a_cloud().attempts == 8
+
+
 def test_only_stacks_of_our_names_are_looked_at(answers: Any) -> None:
     assert collected().stacks == (
         LiveStack("pilot-storage", "CREATE_COMPLETE", "pilot"),
