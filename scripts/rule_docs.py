@@ -46,7 +46,13 @@ def rules_document() -> str:
 
 
 def _rule_row(rule: Rule) -> tuple[str, ...]:
-    needs = "AWS's answers" if rule.needs else "the file, and a source on its values" if rule.unknown else "the file"
+    needs = (
+        "AWS's answers"
+        if rule.needs
+        else "the file, and a source on its values"
+        if rule.unknown
+        else "the file"
+    )
     return (
         rule.id,
         rule.severity.value,
