@@ -250,7 +250,7 @@ class _Reader:
                 self._find("NK275", (*path, key), f"unknown key {key!r}", one_of(keys), "", fix, at_key=True)
 
     def _raw(self, path: Path) -> str:
-        return self.source.raw.get(path, "") or "nothing of the kind"
+        return self.source.raw.get(path, "") or "no single value"
 
     def _find(
         self, id_: str, path: Path, given: str, allowed: str, message: str, fix: str, *, at_key: bool = False

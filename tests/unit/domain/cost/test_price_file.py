@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import Basis, estimate
 from stacks.domain.findings import Finding, FindingsError
-from stacks.domain.price_file import PriceFile, read_price_file
+from stacks.domain.price_file import DISCOUNT_KEYS, PRICE_KEYS, PriceFile, read_price_file
 from stacks.domain.prices import PriceKey, Prices, service_key
 from tests.environments import plan_of
 
@@ -154,3 +157,56 @@ def test_a_fee_of_a_capacity_that_is_not_there_is_refused(tmp_path: Path) -> Non
 def test_no_file_is_a_finding(name: str, tmp_path: Path) -> None:
     with pytest.raises(FindingsError):
         read_price_file(tmp_path / name, load_catalog())
+
+
+def test_line_ends_and_a_byte_order_mark_make_no_difference(tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+    odd = read_price_file(path, load_catalog())
+    assert set(odd.prices) == set(read(GOOD, tmp_path).prices)
+
+
+@pytest.mark.parametrize(
+    ("content", "id_"),
+    [(GOOD.encode("utf-16"), "NK005"), (b"#" * 50_000_000, "NK004"), (b"", "NK006"), (b"- 1\n", "NK011")],
+)
+def test_no_text_no_mapping_or_far_too_long(content: bytes, id_: str, tmp_path: Path) -> None:
+    path = tmp_path / "prices.yaml"
+    path.write_bytes(content)
+    with pytest.raises(FindingsError) as raised:
+        read_price_file(path, load_catalog())
+    assert [finding.id for finding in raised.value.findings] == [id_]
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10)
+    | st.sampled_from(["trn1.32xlarge", "us-east-2", "hour", "2026-11-01", "nat-gateway", "AmazonEC2", "block", "spot"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=6), inner, max_size=2),
+    max_leaves=4,
+)  # fmt: skip
+ROWS = st.lists(
+    st.dictionaries(st.sampled_from([*PRICE_KEYS, *DISCOUNT_KEYS, "eur", "x"]), VALUES, max_size=8),
+    max_size=3,
+)
+
+
+@settings(deadline=None)
+@given(
+    content=st.fixed_dictionaries(
+        {}, optional={"prices": ROWS | VALUES, "discounts": ROWS | VALUES, "more": VALUES}
+    )
+)
+def test_whatever_stands_in_it_it_is_read_or_refused(
+    content: dict[str, object], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("prices") / "prices.yaml"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    found, refused = None, ()
+    try:
+        found = read_price_file(path, load_catalog())
+    except FindingsError as error:
+        refused = error.findings
+    assert (found is None) == bool(refused)
+    assert all(f.severity == "error" and f.text().isprintable() for f in refused)
+    for prices in found.prices.values() if found else ():
+        assert all(price.usd and price.usd > 0 and price.as_of for price in prices.values())
