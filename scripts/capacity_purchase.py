@@ -1,7 +1,7 @@
 """Buying a capacity block: listed again, refused when anything differs, paid once, its id written into the file.
 
 EC2 has no client token for this purchase. What makes it happen once is ours: the block carries the environment's tags
-from its first moment, and every run looks for such a block before it buys. A run that was killed after the purchase is
+from its first moment, and every run on this machine, one at a time, looks for such a block before it buys. A run that was killed after the purchase is
 so continued by the next one, which writes the id. The place in the file is tried before any money is spent.
 """
 
@@ -27,8 +27,10 @@ from stacks.domain.capacity_market.purchase import (
     FINAL_WORDS,
     INSTANCE_PLATFORM,
     cautions,
+    misfits,
     purchase_tags,
     refusals,
+    require_offering_id,
 )
 from stacks.domain.capacity_market.search_report import offer_text
 from stacks.domain.capacity_market.wanted import Wanted
@@ -72,6 +74,7 @@ class Buyer:
 
     def buy(self, order: Order, wanted: Wanted) -> Bought:
         """Raises KitError; after the purchase its message holds the id."""
+        require_offering_id(order.offering_id)
         with machine_lock(
             f"capacity {self.cloud.account} {self.environment.name}", "the purchase of capacity"
         ):
@@ -93,6 +96,12 @@ class Buyer:
             )
         if not candidates:
             return None
+        differences = misfits(candidates[0], wanted)
+        if differences:
+            raise WorldError(
+                f"{candidates[0].id} was bought for capacity {wanted.capacity} before, but is of {'; '.join(differences)}",
+                "change the file back, or buy one more with --another; nothing was bought",
+            )
         self.say(
             f"{candidates[0].id} ({candidates[0].state}) was bought for capacity {wanted.capacity} before: "
             "its id is written, nothing is bought (--another buys one more)"
@@ -156,7 +165,8 @@ class Buyer:
         except UnreachableError as error:
             raise WorldError(
                 f"no answer came to the purchase of {order.offering_id}: it may have been bought ({error.message})",
-                "give the same command again: it looks for the block before it buys",
+                "wait a few minutes, as EC2 shows new blocks late, and give the same command again: it looks for the "
+                "block before it buys",
             ) from error
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from scripts.console import Console
     from stacks.domain.capacity_market.wanted import Options, Unit
 
+_NUMBER_MAX = 10**12
 _EMULATED = "local cloud: offers, fees and ids are its own inventions, and nothing was bought"
 
 
@@ -56,15 +57,16 @@ def search(console: Console, /, file: Path, everywhere: bool, **asked: Any) -> i
     from scripts.capacity_search import no_offers, regions
     from scripts.capacity_search import search as ask_everywhere
     from scripts.complaint import complain
+    from stacks.domain.capacity_market.named_hardware import with_named_hardware
     from stacks.domain.capacity_market.search_report import search_document, search_text
     from stacks.domain.capacity_market.wanted import wanted_of
     from stacks.domain.catalog import load_catalog
     from stacks.domain.environment import read, read_source
 
-    catalog, timezone = load_catalog(), timezone_of(asked.pop("timezone"))
-    environment = read(read_source(file))
-    as_of = now()
-    every_wanted = wanted_of(environment, catalog, _options(timezone, **asked), as_of)
+    as_of, timezone = now(), timezone_of(asked.pop("timezone"))
+    environment, options = read(read_source(file)), _options(timezone, **asked)
+    catalog = with_named_hardware(environment, load_catalog(), options)
+    every_wanted = wanted_of(environment, catalog, options, as_of)
     cloud = open_cloud(console, environment.region, environment.account, account_required=False)
     found = [
         ask_everywhere(cloud, one, regions(one, catalog, everywhere=everywhere), catalog)
@@ -104,6 +106,7 @@ def buy(
     from scripts.capacity_purchase import Buyer, Order
     from scripts.confirmation import confirm
     from scripts.loading import check
+    from stacks.domain.capacity_market.named_hardware import with_named_hardware
     from stacks.domain.capacity_market.wanted import wanted_of, wanted_to_buy
     from stacks.domain.catalog import load_catalog
     from stacks.domain.findings import FindingsError, has_errors
@@ -115,7 +118,8 @@ def buy(
         raise FindingsError(checked.findings)
     environment = checked.loaded.environment
     options = _options(timezone, **asked)
-    wanted = wanted_to_buy(environment, wanted_of(environment, load_catalog(), options, now()))
+    catalog = with_named_hardware(environment, load_catalog(), options)
+    wanted = wanted_to_buy(environment, wanted_of(environment, catalog, options, now()))
     for note in wanted.notes:
         console.progress(f"note: {note}")
     cloud = open_cloud(console, environment.region, environment.account)
@@ -204,7 +208,7 @@ def _number(text: str, option: str) -> Decimal:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite():
+    if not number.is_finite() or abs(number) > _NUMBER_MAX:
         raise click.UsageError(f"{option} {text!r}: write digits only, such as 24031.10")
     return number
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
 
 from stacks.domain.capacity_market.offers import USD, Offer
 from stacks.domain.capacity_market.wanted import Wanted
+from stacks.domain.errors import InputError
+from stacks.domain.findings import printable
 from stacks.domain.names import CAPACITY_TAG, ENVIRONMENT_TAG, OFFERING_TAG, OWNER_TAG
+from stacks.domain.reservations import Reservation
 
 INSTANCE_PLATFORM = "Linux/UNIX"
 SHARED_TENANCY = "default"
 FINAL_WORDS = "it is paid now, in full, and cannot be cancelled or given back"
+_OFFERING_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
 _SOON = timedelta(hours=1)
 
 
@@ -24,6 +29,21 @@ def purchase_tags(environment: str, owner: str, capacity: str, offering_id: str)
         OFFERING_TAG: offering_id,
         OWNER_TAG: owner,
     }
+
+
+def require_offering_id(text: str) -> None:
+    """It ends in a tag and in messages. Raises InputError."""
+    if not _OFFERING_ID.fullmatch(text):
+        raise InputError(
+            f"{printable(repr(text))} cannot be the id of an offering",
+            "copy one from `neuronkit capacity search`: letters, digits and -",
+        )
+
+
+def misfits(block: Reservation, wanted: Wanted) -> tuple[str, ...]:
+    """What a block that was bought earlier has otherwise than the file wants it now; what EC2 leaves out fits."""
+    pairs = ((block.instance_type, wanted.instance_type), (block.zone_id, wanted.zone_id))
+    return tuple(f"{given}, the file wants {want}" for given, want in pairs if given and given != want)
 
 
 def refusals(offer: Offer, wanted: Wanted, fee_max_usd: Decimal, as_of: datetime) -> tuple[str, ...]:

@@ -181,8 +181,12 @@ def _wanted(
         )
     hours, rounded = sold_hours(options.hours or Decimal(environment.lifetime_days * 24))
     named = options.instance_type or types[0]
-    asked = _hardware(catalog, options, named, options.nodes or sum(cluster.nodes for cluster in members))
+    asked = _hardware(catalog, options, named, options.nodes or sum(c.nodes * c.cells for c in members))
     notes = (*([rounded] if rounded else []), *asked.notes, *_unlisted(catalog, named))
+    if not asked.ultraserver_type and any(catalog.ultraserver_of_shape(c.shape) for c in members):
+        notes += (
+            f"what EC2 calls UltraServers of {named} is not published: --ultraserver-type asks for them",
+        )
     return Wanted(
         capacity=capacity,
         clusters=clusters,

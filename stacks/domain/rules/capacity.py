@@ -13,6 +13,10 @@ BLOCK_INSTANCES_MAX = 64
 BLOCKS_INSTANCES_MAX = 256
 BLOCK_SOURCE = "EC2 user guide, capacity-blocks-using; botocore 1.44.8 DescribeCapacityBlockOfferings"
 BATCH_SOURCE = "AWS Batch user guide, mnp-ce"
+_HOW_TO_BUY = {
+    "capacity-block": "`neuronkit capacity search` and `capacity buy` buy it and write its id here",
+    "reservation": "make it, then write its id (cr-…) here",
+}
 
 
 def capacity_exists(facts: Facts) -> Iterator[Problem]:
@@ -43,7 +47,7 @@ def capacity_is_bought(facts: Facts) -> Iterator[Problem]:
                 ("capacity", name, "id"),
                 "null",
                 message=f"the {capacity.kind} is not bought yet: plan and synth work, deploy refuses",
-                fix="buy it, then write its id (cr-…) here; the local cloud supplies one",
+                fix=f"{_HOW_TO_BUY[capacity.kind]}; the local cloud supplies one",
             )
 
 

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stacks.domain.capacity_market.durations import sold_hours
+from stacks.domain.capacity_market.named_hardware import with_named_hardware
 from stacks.domain.capacity_market.offers import Offer, Segment, ranked, valued
 from stacks.domain.capacity_market.purchase import cautions, purchase_tags, refusals
 from stacks.domain.capacity_market.wanted import (
@@ -58,7 +59,7 @@ def test_a_duration_is_rounded_up_to_what_is_sold_and_says_so(hours: str, sold: 
     assert bool(note) == (Decimal(hours) != sold)
 
 
-@pytest.mark.parametrize("hours", ["0", "-24", "4369", "NaN", "Infinity", "1e30"])
+@pytest.mark.parametrize("hours", ["0", "-24", "4369", "NaN", "Infinity", "1e30", "1e999999"])
 def test_a_duration_that_no_block_has(hours: str) -> None:
     with pytest.raises(InputError):
         sold_hours(Decimal(hours))
@@ -119,6 +120,34 @@ def test_what_is_uncertain_or_rounded_is_said(
     changes: dict[str, Any], options: dict[str, Any], words: str
 ) -> None:
     assert any(words in note for note in wanted_by(changes, **options).notes)
+
+
+TRN3 = {"clusters.train.instance_type": "trn3x.48xlarge", "clusters.train.shape": "trn3-gen2"}
+
+
+def test_a_type_that_only_the_file_names_counts_as_its_shape_says() -> None:
+    """36 members of 4 chips each: what EC2 calls such an UltraServer is the user's word."""
+    environment = environment_with(TRN3, {"clusters.train.nodes": 72})
+    options = Options(ultraserver_type="u-trn3x144")
+    catalog = with_named_hardware(environment, load_catalog(), options)
+    (found,) = wanted_of(environment, catalog, options, NOW)
+    asked = {"UltraserverType": "u-trn3x144", "UltraserverCount": 2, "CapacityDurationHours": 168}
+    assert found.parameters() == asked
+    offer = an_offer(instance_type="", instances=None, ultraserver_type="u-trn3x144", ultraservers=2)
+    one = valued(offer, catalog)
+    assert (one.nodes, one.chips, one.useful_chip_hours) == (72, 288, Decimal(288 * 167))
+
+
+def test_without_a_name_for_its_ultraserver_that_is_said() -> None:
+    environment = environment_with(TRN3)
+    catalog = with_named_hardware(environment, load_catalog(), Options())
+    (found,) = wanted_of(environment, catalog, Options(), NOW)
+    assert found.parameters()["InstanceType"] == "trn3x.48xlarge"
+    assert any("--ultraserver-type asks for them" in note for note in found.notes)
+
+
+def test_the_nodes_of_all_cells_are_wanted() -> None:
+    assert wanted_by({"clusters.train.cells": 3}).nodes == 12
 
 
 def test_an_exact_request_has_no_notes() -> None:

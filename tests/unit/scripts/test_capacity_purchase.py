@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from decimal import Decimal
 from pathlib import Path
@@ -161,7 +161,7 @@ def test_an_answer_that_is_lost_is_no_licence_to_buy_again(market: Market, file:
     market.answer_lost = True
     with pytest.raises(WorldError, match="it may have been bought") as caught:
         buy(file)
-    assert "give the same command again" in caught.value.hint
+    assert "wait a few minutes" in caught.value.hint
     assert buy(file).id == ID
     assert market.purchases == ["cb-1"]
 
@@ -187,6 +187,30 @@ def test_several_blocks_are_left_to_the_user(market: Market, file: Path) -> None
     with pytest.raises(WorldError, match="there are 2 blocks for capacity block already"):
         buy(file)
     assert (market.purchases, content(file)) == ([], TEXT)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"instance_type": "trn1.32xlarge"}, "is of trn1.32xlarge, the file wants trn2.48xlarge"),
+        ({"zone_id": "use2-az1"}, "use2-az1, the file wants use2-az3"),
+    ],
+)
+def test_a_block_that_does_not_fit_the_file_any_more_is_not_written(
+    change: dict[str, str], words: str, market: Market, file: Path
+) -> None:
+    market.blocks = [(replace(a_block(), **change), tags())]  # type: ignore[arg-type]
+    with pytest.raises(WorldError, match="was bought for capacity block before") as caught:
+        buy(file)
+    assert words in caught.value.message
+    assert (market.purchases, content(file)) == ([], TEXT)
+
+
+@pytest.mark.parametrize("offering", ["", "cb 1", "cb-1\x1b[31m", "cb-1\n", "x" * 256, "ü"])
+def test_what_cannot_be_an_offering_is_not_asked_for(offering: str, market: Market, file: Path) -> None:
+    with pytest.raises(InputError, match="cannot be the id of an offering") as caught:
+        buy(file, offering=offering)
+    assert caught.value.message.isprintable()
 
 
 def unwritable(file: Path) -> None:
