@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from stacks.domain.compatibility import nearest_amis, nearest_images, nearest_shared_images
@@ -11,6 +12,19 @@ from stacks.domain.software import Image, driver_verdict, removed_variables
 
 IMAGES_SOURCE = "aws-neuron/deep-learning-containers@2be9ed1 README.md"
 DRIVER_SOURCE = "aws-neuron-sdk@81ce03ae release-notes/components/runtime.rst"
+AMI_KIND_SOURCE = (
+    "AWS Batch user guide, batch-ami-spec (ECS agent; multi-node jobs on Amazon Linux with ecs-init only); botocore 1.44.8 "
+    "batch Ec2Configuration; terraform-aws-eks issue 2060"
+)
+WRONG_AMIS = (
+    (r"^/aws/service/eks/", "made for Kubernetes nodes, not for AWS Batch: it has no ECS agent"),
+    (r"/ubuntu", "AWS Batch runs multi-node jobs on Amazon Linux with ecs-init only"),
+    (r"/amazon-linux-2/", "AWS Batch makes no environments of Amazon Linux 2 since 2026-06-30"),
+    (
+        r"^/aws/service/ecs/optimized-ami/(?!.*/neuron/)",
+        "has no Neuron driver: a node would have no /dev/neuron0",
+    ),
+)
 LIFECYCLE_SOURCE = "aws-neuron-sdk@81ce03ae about-neuron/announcements/neuron2.x"
 
 
@@ -151,6 +165,21 @@ def unknown_ami_is_said(facts: Facts) -> Iterator[Problem]:
         )
 
 
+def ami_is_of_the_schedulers_kind(facts: Facts) -> Iterator[Problem]:
+    """By the SSM parameter's path, which says what the AMI is made for; an AMI id says nothing."""
+    given = facts.environment.software.ami
+    on_batch = any(cluster.scheduler == "batch" for cluster in facts.environment.clusters.values())
+    why = next((why for part, why in WRONG_AMIS if re.search(part, given)), None)
+    if on_batch and why is not None:
+        yield Problem(
+            ("software", "ami"),
+            repr(given),
+            "a parameter of the ECS Neuron AMI, Amazon Linux 2023",
+            why,
+            "write auto, or a parameter that `neuronkit catalog --software` lists",
+        )
+
+
 def _nearest_image_words(framework: str, family: str) -> str:
     """What can be had instead: the same framework with another SDK, or another framework."""
     same = nearest_images(framework, family)
@@ -197,4 +226,5 @@ RULES = (
     Rule("NK246", Severity.WARNING, "framework at its end", "the pilot's answer must outlive the framework", LIFECYCLE_SOURCE, framework_is_maintained),
     Rule("NK247", Severity.WARNING, "variable that no longer exists", "samples still set it", "aws-neuron-sdk@81ce03ae release-notes/components/runtime.rst:55", variables_exist),
     Rule("NK248", Severity.WARNING, "unknown AMI", "not checked is not fine", DRIVER_SOURCE, unknown_ami_is_said),
+    Rule("NK249", Severity.ERROR, "AMI made for something else", "the node never joins, or has no Neuron devices", AMI_KIND_SOURCE, ami_is_of_the_schedulers_kind),
 )  # fmt: skip

@@ -70,6 +70,22 @@ MODEL_CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, An
         ],
         [degrees(tensor=8), degrees(tensor=32), trn2(**degrees(tensor=4)), ONE_CHIP],
     ),
+    "NK249": (
+        [
+            ({"software.ami": f"/aws/service/{path}"}, "software.ami")
+            for path in (
+                "eks/optimized-ami/1.36/amazon-linux-2023/x86_64/neuron/recommended/image_id",
+                "neuron/dlami/multi-framework/ubuntu-24.04/latest/image_id",
+                "ecs/optimized-ami/amazon-linux-2023/recommended/image_id",
+                "ecs/optimized-ami/amazon-linux-2/inf/recommended/image_id",
+            )
+        ],
+        [
+            {"software.ami": "/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/recommended/image_id"},
+            {"software.ami": "ami-0123456789abcdef0"},
+            {},
+        ],
+    ),
     "NK280": (
         [({**ONE_CHIP, **model(parameters_billions=20)}, f"{JOB}.model.parameters_billions")],
         [{**ONE_CHIP, **model(parameters_billions=8)}, ONE_CHIP, model(layers=8)],
@@ -124,7 +140,7 @@ MODEL_CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, An
         [{}],
     ),
     "NK296": (
-        [(accepts(("NK999", None)), "suppress[0].rule"), (accepts(("NK249", None)), "suppress[0].rule")],
+        [(accepts(("NK999", None)), "suppress[0].rule"), (accepts(("NK299", None)), "suppress[0].rule")],
         [accepts(("NK264", None)), {}],
     ),
     "NK297": (
