@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +20,9 @@ class Cdk:
         monkeypatch.setattr(bootstrapping, "run_cdk", self.run)
         monkeypatch.setattr(bootstrapping.ssm, "find_parameter", lambda cloud, name: version)
 
-    def run(self, arguments: list[str], *, environment: dict[str, str], on_line: Any) -> int:
+    def run(self, arguments: list[str], *, environment: dict[str, str], on_line: Any, directory: Path) -> int:
         self.arguments = arguments
+        assert list(directory.iterdir()) == []  # beside a cdk.json the CLI would synthesise that app first
         assert environment["AWS_REGION"] == "us-east-2"
         on_line("something the CDK says")
         return self.code
