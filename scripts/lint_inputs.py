@@ -14,11 +14,12 @@ PASSED_OVER = frozenset({".git", "node_modules", ".venv", "cdk.out", "__pycache_
 
 def read_inputs(paths: Iterable[Path]) -> Iterator[Input]:
     """Each file once, in the order of the command line and then of names."""
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
-        for file in _files_below(path) if path.is_dir() else (path,):
-            if file.resolve() not in seen:
-                seen.add(file.resolve())
+        for file in _files_below(path) if os.path.isdir(path) else (path,):  # noqa: PTH112 (never raises)
+            real = os.path.realpath(file)
+            if real not in seen:
+                seen.add(real)
                 yield _read(file, named=file is path)
 
 

@@ -33,10 +33,17 @@ def check(root: Node, catalog: Catalog, report: Report) -> None:
         )
         for r in template.of_type(LAUNCH_TEMPLATE)
     }
+    names = (
+        (r.properties.get("LaunchTemplateName").text, uses[r.logical_id])
+        for r in template.of_type(LAUNCH_TEMPLATE)
+    )
+    by_name = {**uses, **{f"name {name}": use for name, use in names if name}}
     for group in template.of_type(NODE_GROUP):
-        _check_node_group(group, _template_of(group, template, uses), catalog, report)
+        _check_node_group(
+            group, _template_of(group.properties.get("LaunchTemplate"), by_name), catalog, report
+        )
     for environment in template.of_type(COMPUTE_ENVIRONMENT):
-        _check_compute_environment(environment, template, uses, catalog, report)
+        _check_compute_environment(environment, template, by_name, catalog, report)
     security_groups.check(template, _groups_on_efa(uses.values(), catalog, report), report)
     for definition in template.of_type(JOB_DEFINITION):
         batch_jobs.check(definition.properties, catalog, report)
@@ -61,17 +68,13 @@ def _groups_on_efa(uses: Iterable[TemplateUse], catalog: Catalog, report: Report
     return found
 
 
-def _template_of(
-    resource: Resource, template: Template, uses: dict[str, TemplateUse], *path: str
-) -> TemplateUse | None:
-    named = resource.properties.get(*path, "LaunchTemplate")
+def _template_of(named: Node, uses: dict[str, TemplateUse]) -> TemplateUse | None:
+    """`named` is the user's LaunchTemplate; `uses` has each template by logical id and by name."""
     for key in ("Id", "LaunchTemplateId", "Name", "LaunchTemplateName"):
         part = named.get(key)
-        if part.reference in uses:
-            return uses[str(part.reference)]
-        for candidate in template.of_type(LAUNCH_TEMPLATE) if part.text else ():
-            if part.text == candidate.properties.get("LaunchTemplateName").text:
-                return uses[candidate.logical_id]
+        found = uses.get(part.reference or "") or uses.get(f"name {part.text}")
+        if found is not None:
+            return found
     return None
 
 
@@ -135,7 +138,7 @@ def _check_compute_environment(
 ) -> None:
     resources = resource.properties.get("ComputeResources")
     types = _types(resources.get("InstanceTypes"), catalog, report)
-    use = _template_of(resource, template, uses, "ComputeResources")
+    use = _template_of(resources.get("LaunchTemplate"), uses)
     if use is not None:
         use.types += types
         use.user = BATCH_USER

@@ -130,6 +130,8 @@ def active_lines(script: Script, *, keep_quoted: bool = False) -> Iterator[Line]
 
 def _without_single_quoted(text: str, in_quote: bool, keep: bool) -> tuple[str, bool]:
     """Columns stay as they are: what is hidden becomes blanks."""
+    if not in_quote and "'" not in text and "#" not in text:
+        return text, False
     result: list[str] = []
     in_double = False
     previous = " "

@@ -7,7 +7,8 @@ the defaults choose is looked at.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from stacks.domain.lint.report import Report
@@ -45,13 +46,12 @@ class Template:
         self._report = report
         self._open: list[str] = []
         self._truths: dict[str, bool | None] = {}
-        self.resources = tuple(self._resources())
+        self._by_type: dict[str, list[Resource]] = defaultdict(list)
+        for resource in self._resources():
+            self._by_type[resource.type].append(resource)
 
-    def of_type(self, *types: str) -> Iterator[Resource]:
-        return (resource for resource in self.resources if resource.type in types)
-
-    def find(self, logical_id: str | None) -> Resource | None:
-        return next((r for r in self.resources if r.logical_id == logical_id), None)
+    def of_type(self, type_: str) -> Sequence[Resource]:
+        return self._by_type.get(type_, ())
 
     def value_of(self, name: str) -> str:
         """For user data: a parameter's Default."""

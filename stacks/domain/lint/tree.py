@@ -5,6 +5,7 @@ JSON is read as YAML, which it is. CloudFormation's short forms (`!Ref x`) becom
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -21,8 +22,11 @@ from stacks.domain.environment.source import Path, compose_documents, format_pat
 from stacks.domain.findings import Finding
 from stacks.domain.lint.report import Place, Report
 
-NODES_MAX = 200_000
+NODES_MAX = 100_000
 DEPTH_MAX = 60
+BRACKETS_DEPTH_MAX = 120
+SCANNING_COST_MAX = 6_000_000
+"""Brackets and commas times their depth, to which the scanner's time is proportional; real files of 1 MB have a third."""
 YAML_TAGS = "tag:yaml.org,2002:"
 SHORT_FORMS_WITHOUT_PREFIX = ("Ref", "Condition")
 TRUE_WORDS, FALSE_WORDS = ("true", "yes", "on"), ("false", "no", "off")
@@ -98,7 +102,18 @@ class Node:
         return self.with_value(Absence.MISSING, (*self.path, key))
 
     def with_value(self, value: Value, path: Path | None = None) -> Node:
-        return replace(self, value=value, path=self.path if path is None else path)
+        where = self.path if path is None else path
+        return Node(
+            value,
+            self.line,
+            self.column,
+            where,
+            self.text_line,
+            self.spans_lines,
+            self.indent,
+            self.reference,
+            self.partial,
+        )
 
     def items(self) -> Iterator[tuple[str, Node]]:
         if isinstance(self.value, Mapping):
@@ -138,6 +153,8 @@ class Node:
 def read_documents(text: str, file: str, report: Report) -> tuple[tuple[Node, ...], Finding | None]:
     """The documents, and why there are none of them where the text cannot be read."""
     reader = _TreeReader(report, text)
+    if _is_too_deep(text):
+        return (), report.finding("NK008", fix="split the file")
     try:
         yaml = YAML(typ="safe", pure=True)
         return tuple(reader.read(document, ()) for document in compose_documents(yaml, text)), None
@@ -149,6 +166,16 @@ def read_documents(text: str, file: str, report: Report) -> tuple[tuple[Node, ..
         return (), report.finding("NK007", message=f"not YAML: {error}", fix="check the text")
     except (RecursionError, _TooLargeError):
         return (), report.finding("NK008", fix="split the file, remove aliases")
+
+
+def _is_too_deep(text: str) -> bool:
+    """Before it is scanned: the scanner looks at every open bracket for every token."""
+    depth = deepest = count = 0
+    for bracket in re.findall(r"[\[\]{},]", text):
+        count += 1
+        depth = depth + 1 if bracket in "[{" else max(0, depth - 1) if bracket in "]}" else depth
+        deepest = max(deepest, depth)
+    return deepest > BRACKETS_DEPTH_MAX or deepest * count > SCANNING_COST_MAX
 
 
 class _TooLargeError(Exception):

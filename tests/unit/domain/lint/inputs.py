@@ -36,6 +36,8 @@ def nic(card: int, device: int, kind: str = "efa-only", **more: Any) -> Json:
 
 
 def current_form(cards: int) -> list[Json]:
+    if cards == 0:
+        return [nic(0, 0, "interface")]
     return [nic(0, 0, "interface"), nic(0, 1), *(nic(card, 0) for card in range(1, cards))]
 
 
@@ -67,7 +69,9 @@ def resource(type_: str, **properties: Any) -> Json:
 
 
 def launch_template(*arguments: Any, **more: Any) -> str:
-    return template({"Nodes": resource("AWS::EC2::LaunchTemplate", LaunchTemplateData=data(*arguments, **more))})
+    return template(
+        {"Nodes": resource("AWS::EC2::LaunchTemplate", LaunchTemplateData=data(*arguments, **more))}
+    )
 
 
 def used_template(user: Json, template_data: Json, **others: Json) -> str:
@@ -88,7 +92,11 @@ def compute_environment(kind: str = "MANAGED", **more: Any) -> Json:
         "LaunchTemplate": {"LaunchTemplateId": {"Ref": "Nodes"}, "Version": {"Fn::GetAtt": ["Nodes", "LatestVersionNumber"]}},
         **more,
     }  # fmt: skip
-    return resource("AWS::Batch::ComputeEnvironment", Type=kind, ComputeResources={k: v for k, v in resources.items() if v is not REMOVED})
+    return resource(
+        "AWS::Batch::ComputeEnvironment",
+        Type=kind,
+        ComputeResources={k: v for k, v in resources.items() if v is not REMOVED},
+    )
 
 
 def security_group(
@@ -131,7 +139,8 @@ def devices(neuron: int = 16, efa: int = 8, **more: Any) -> Json:
 def job_definition(*containers: Json, nodes: int = 4, ranges: tuple[str, ...] = ("0:3",), **more: Any) -> str:
     bodies = containers or (container(),)
     properties = [
-        {"targetNodes": target, "container": bodies[min(n, len(bodies) - 1)]} for n, target in enumerate(ranges)
+        {"targetNodes": target, "container": bodies[min(n, len(bodies) - 1)]}
+        for n, target in enumerate(ranges)
     ]
     definition = {
         "jobDefinitionName": "train", "type": "multinode",
@@ -143,25 +152,51 @@ def job_definition(*containers: Json, nodes: int = 4, ranges: tuple[str, ...] = 
 def pod(kind: str = "Pod", type_: str | None = TRN1, resources: Json | None = None, **more: Any) -> str:
     """`resources` as limits; other keywords go into the container, those of `spec` into the pod."""
     spec = more.pop("spec", {})
-    body = {"name": "main", "image": "example.com/x:1.0", "resources": {"limits": resources or {"aws.amazon.com/neuron": 16}}, **more}
-    pod_spec = {"containers": [body], **({"nodeSelector": {"node.kubernetes.io/instance-type": type_}} if type_ else {}), **spec}
+    body = {
+        "name": "main",
+        "image": "example.com/x:1.0",
+        "resources": {"limits": resources or {"aws.amazon.com/neuron": 16}},
+        **more,
+    }
+    pod_spec = {
+        "containers": [body],
+        **({"nodeSelector": {"node.kubernetes.io/instance-type": type_}} if type_ else {}),
+        **spec,
+    }
     outer = pod_spec if kind == "Pod" else {"template": {"spec": pod_spec}}
     return json.dumps({"apiVersion": "v1", "kind": kind, "metadata": {"name": "x"}, "spec": outer})  # fmt: skip
 
 
-def workers(kind: str, replicas: int, *, resources: Json | None = None, launcher: Json | None = None, **more: Any) -> str:
+def workers(
+    kind: str, replicas: int, *, resources: Json | None = None, launcher: Json | None = None, **more: Any
+) -> str:
     """An MPIJob or PyTorchJob with so many workers on TRN1."""
-    inner = json.loads(pod("Pod", resources=resources or {"aws.amazon.com/neuron": 16, "vpc.amazonaws.com/efa": 8}, **more))["spec"]
+    inner = json.loads(
+        pod("Pod", resources=resources or {"aws.amazon.com/neuron": 16, "vpc.amazonaws.com/efa": 8}, **more)
+    )["spec"]
     roles: Json = {"Worker": {"replicas": replicas, "template": {"spec": inner}}}
     if launcher is not None:
-        roles["Launcher"] = {"replicas": 1, "template": {"spec": {"containers": [{"name": "main", "image": "example.com/x:1.0", **launcher}]}}}
+        roles["Launcher"] = {
+            "replicas": 1,
+            "template": {
+                "spec": {"containers": [{"name": "main", "image": "example.com/x:1.0", **launcher}]}
+            },
+        }
     key = "mpiReplicaSpecs" if kind == "MPIJob" else "pytorchReplicaSpecs"
-    return json.dumps({"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": "x"}, "spec": {key: roles}})
+    return json.dumps(
+        {"apiVersion": "kubeflow.org/v1", "kind": kind, "metadata": {"name": "x"}, "spec": {key: roles}}
+    )
 
 
 def sbatch(body: str = "", **options: str) -> str:
     """On four TRN2 nodes, one task a node; an option of None is left out."""
-    all_ = {"nodes": "4", "ntasks_per_node": "1", "constraint": "trn2-48xlarge", "gres": "neuron:16", **options}
+    all_ = {
+        "nodes": "4",
+        "ntasks_per_node": "1",
+        "constraint": "trn2-48xlarge",
+        "gres": "neuron:16",
+        **options,
+    }
     lines = [f"#SBATCH --{name.replace('_', '-')}={value}" for name, value in all_.items() if value]
     rendezvous = 'export MASTER_ADDR="$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)"'
     return "\n".join(["#!/bin/bash", *lines, rendezvous, body, ""])

@@ -42,7 +42,7 @@ from tests.unit.domain.lint.inputs import (
 Text = str | tuple[str, ...]
 BLOCK = {"MarketType": "capacity-block"}
 BLOCK_ID = {"CapacityReservationTarget": {"CapacityReservationId": "cr-0123456789abcdef0"}}
-SCRIPT = "#!/bin/bash\nset -eu\nwork=$(mktemp -d)\ncd \"$work\"\n"
+SCRIPT = '#!/bin/bash\nset -eu\nwork=$(mktemp -d)\ncd "$work"\n'
 FORMS = (current_form, all_zero_form, zero_one_form)
 GPU_CARD_0 = [nic(0, 0, "interface"), *(nic(card, 0) for card in range(1, 17))]
 NEURON = "aws.amazon.com/neuron"
@@ -82,7 +82,9 @@ def node_pool(labels: dict[str, str]) -> str:
 
 
 def job_in_template(environment: dict[str, Any], type_: str = "multinode") -> str:
-    definition = resource("AWS::Batch::JobDefinition", Type=type_, NodeProperties={"NumNodes": 2, "NodeRangeProperties": []})
+    definition = resource(
+        "AWS::Batch::JobDefinition", Type=type_, NodeProperties={"NumNodes": 2, "NodeRangeProperties": []}
+    )
     return template({"User": environment, "Definition": definition})
 
 
@@ -372,7 +374,10 @@ TABLE: dict[str, tuple[list[Text], list[Text]]] = {
     "NK493": ([sbatch().replace("MASTER_ADDR", "OTHER")], [sbatch(), sbatch(nodes="1").replace("MASTER_ADDR", "OTHER"), sbatch("export NEURON_RT_ROOT_COMM_ID=x:1\n").replace("MASTER_ADDR", "OTHER"), sbatch("srun torchrun --rdzv_endpoint=$H:1 t.py\n").replace("MASTER_ADDR", "OTHER")]),
 }  # fmt: skip
 
-ELSEWHERE = {"NK003": "tests/unit/scripts/test_lint_verb.py: files that cannot be read", "NK402": "test_intrinsics: what was not checked"}
+ELSEWHERE = {
+    "NK003": "tests/unit/scripts/test_lint_verb.py: files that cannot be read",
+    "NK402": "test_intrinsics: what was not checked",
+}
 
 
 def texts(case: Text) -> tuple[str, ...]:
