@@ -19,6 +19,8 @@ from stacks.domain.capacity_market.standing import ExtensionOffer
 from stacks.domain.reservations import Reservation
 
 _SERVICE = "ec2"
+_FEE_MAX = 10**12
+"""More is no fee but a mistake."""
 _PLAIN_BLOCK = "instances"
 """What DescribeCapacityBlocks calls a block of plain instances (botocore 1.44.8, filter ultraserver-type)."""
 
@@ -168,7 +170,7 @@ def _fee(text: object) -> Decimal | None:
         fee = Decimal(str(text))
     except InvalidOperation:
         return None
-    return fee if fee.is_finite() and fee >= 0 else None
+    return fee if not fee.is_nan() and 0 <= fee < _FEE_MAX else None
 
 
 def _of_reservation(

@@ -208,7 +208,7 @@ def _number(text: str, option: str) -> Decimal:
         number = Decimal(text)
     except InvalidOperation:
         number = Decimal("NaN")
-    if not number.is_finite() or abs(number) > _NUMBER_MAX:
+    if number.is_nan() or not -_NUMBER_MAX < number < _NUMBER_MAX:
         raise click.UsageError(f"{option} {text!r}: write digits only, such as 24031.10")
     return number
 

@@ -21,7 +21,7 @@ def sold_hours(hours: Decimal) -> tuple[int, str]:
         raise InputError(f"a block of {hours} hours: it has to last longer than nothing", _steps())
     if hours > DAYS_MAX * _HOURS_A_DAY:
         raise InputError(f"a block of {hours} hours: EC2 sells at most {DAYS_MAX} days", _steps())
-    days = int((hours / _HOURS_A_DAY).to_integral_value(ROUND_CEILING))
+    days = max(1, int((hours / _HOURS_A_DAY).to_integral_value(ROUND_CEILING)))
     if days > DAYS_IN_STEPS_OF_ONE_MAX:
         days = -(-days // _DAYS_A_WEEK) * _DAYS_A_WEEK
     sold = days * _HOURS_A_DAY

@@ -62,7 +62,7 @@ def test_what_is_missing_or_no_number_is_unknown_and_not_zero(stubbed: Stubbed) 
     assert (dated.minutes, dated.tenancy, dated.currency) == (168 * 60, "", "")
 
 
-@pytest.mark.parametrize("fee", ["NaN", "-1", "Infinity", "", "1,000"])
+@pytest.mark.parametrize("fee", ["NaN", "-1", "Infinity", "", "1,000", "1e999999"])
 def test_a_fee_that_is_no_amount_is_unknown(fee: str, stubbed: Stubbed) -> None:
     cloud, stub = stubbed
     stub("ec2").add_response("describe_availability_zones", ZONES)

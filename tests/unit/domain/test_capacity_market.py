@@ -51,7 +51,7 @@ def wanted_by(changes: dict[str, Any] | None = None, **options: Any) -> Wanted:
 
 @pytest.mark.parametrize(
     ("hours", "sold"),
-    [("1", 24), ("24", 24), ("24.5", 48), ("30", 48), ("336", 336), ("337", 21 * 24), ("504", 504), ("505", 28 * 24), ("4368", 4368)],
+    [("1", 24), ("1e-999999", 24), ("24", 24), ("24.5", 48), ("30", 48), ("336", 336), ("337", 21 * 24), ("504", 504), ("505", 28 * 24), ("4368", 4368)],
 )  # fmt: skip
 def test_a_duration_is_rounded_up_to_what_is_sold_and_says_so(hours: str, sold: int) -> None:
     found, note = sold_hours(Decimal(hours))
