@@ -19,7 +19,7 @@ from stacks.domain.sizing import cores_of_job
 CLOSE_SHARE = 0.8
 """Of a core's memory: what is left has to hold activations and buffers. A judgement, not a source's number."""
 MEMORY_SOURCE = f"{STATE_SHARE_SOURCE}; aws-neuron-sdk@81ce03ae neuron-hardware (memory of the chips)"
-HOST_SOURCE = "aws-neuron/neuronx-distributed issue 53: 8B parameters on trn1.2xlarge"
+HOST_SOURCE = "aws-neuron/neuronx-distributed issue 53: 8B parameters on the smallest Trn1 node"
 PRECISION_SOURCE = "Neuron docs v2.32.0 about-neuron/arch/neuron-features/data-types (2026-08-17)"
 
 
