@@ -13,6 +13,7 @@ from stacks.domain.catalog import load_catalog
 from stacks.domain.findings import Finding, FindingsError, Severity, accepted, has_errors, not_accepted
 from stacks.domain.rules import ALL_RULES, run_rules
 from tests.environments import changed, loaded
+from tests.unit.domain import test_live_rules
 from tests.unit.domain.model_cases import BLOCK, accepts
 
 FORCED = {"NK206", "NK207", "NK215", "NK236", "NK244", "NK250", "NK251", "NK271", "NK280", "NK288"}
@@ -66,6 +67,15 @@ def test_an_accepted_error_of_judgement_lets_the_plan_be_made(tmp_path: Path) ->
     assert [f.id for f in not_accepted(findings) if f.severity is Severity.ERROR] == [
         "NK271"
     ]  # from the plan
+
+
+@pytest.mark.parametrize("rule_id", ["NK303", "NK330", "NK301"])
+def test_what_aws_answers_is_accepted_likewise_unless_it_is_a_no(rule_id: str, tmp_path: Path) -> None:
+    (changes, answers), _ = test_live_rules.TABLE[rule_id][0][0]
+    found_live = test_live_rules.findings(({**changes, **accepts((rule_id, None))}, answers), tmp_path)
+    is_warning = rule_id != "NK301"
+    assert {f.id for f in accepted(found_live)} == ({rule_id} if is_warning else set())
+    assert has_errors(f for f in found_live if f.id == rule_id) is not is_warning
 
 
 def test_what_would_be_refused_anyway_stays_an_error(tmp_path: Path) -> None:
