@@ -12,6 +12,7 @@ from stacks.domain.lint.kubernetes import Manifest
 from stacks.domain.lint.recognition import (
     BYTES_MAX,
     Kind,
+    begins_like_yaml,
     decode,
     document_kind,
     may_be_structured,
@@ -158,8 +159,8 @@ def _lint_script(text: str, kind: Kind, catalog: Catalog, report: Report) -> Non
 def _lint_documents(text: str, item: Input, catalog: Catalog, report: Report, together: _Collected) -> str:
     documents, problem = read_documents(text, item.file, report)
     if problem is not None:
-        if not item.named and "{{" in text:
-            return "a template of another tool (Helm, Jinja)"
+        if not item.named and ("{{" in text or not begins_like_yaml(text)):
+            return "a template of another tool (Helm, Jinja)" if "{{" in text else "no known kind"
         report.keep(problem)
         return ""
     kinds = [document_kind(document) for document in documents]

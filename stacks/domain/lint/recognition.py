@@ -55,6 +55,14 @@ def may_be_structured(text: str) -> bool:
     return bool(STRUCTURED.search(text) or STRUCTURED_IN_ONE_LINE.search(text[:100_000]))
 
 
+def begins_like_yaml(text: str) -> bool:
+    """Of a text that cannot be read as YAML: whether it was meant to be, or only quotes some."""
+    first = next(
+        (line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), ""
+    )
+    return bool(re.match(r"---|[{[]|%YAML|[A-Za-z][\w.-]*:(\s|$)|(\"[\w.-]+\"|'[\w.-]+')\s*:", first))
+
+
 def document_kind(root: Node) -> Kind | None:
     keys = {key for key, _ in root.items()}
     if _holds_resources(root):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from stacks.domain.catalog import Catalog, InstanceType
 from stacks.domain.lint import shell, subjects
 from stacks.domain.lint.report import Place, Report
-from stacks.domain.lint.shell import Script, active_lines
+from stacks.domain.lint.shell import Script
 from stacks.domain.lint.subjects import Variable
 
 DIRECTIVE = re.compile(r"#SBATCH\s+(--?[\w-]+)(?:[= ]\s*(\S+))?")
@@ -107,7 +107,7 @@ def _instance_type(options: dict[str, Option], catalog: Catalog, report: Report)
 
 def _check_cpus(options: dict[str, Option], script: Script, report: Report) -> None:
     option = options.get("--cpus-per-task")
-    runs = [line for line in active_lines(script) if re.search(r"(^|[\s;&(])srun\s", line.text)]
+    runs = [line for line in script.active if re.search(r"(^|[\s;&(])srun\s", line.text)]
     reaches = "SRUN_CPUS_PER_TASK" in script.text or all(
         re.search(r"\s(-c|--cpus-per-task)[ =\d]", r.text) for r in runs
     )
@@ -148,9 +148,7 @@ def _check_tasks(options: dict[str, Option], script: Script, report: Report) -> 
         return
     said = [(a.name, a.value, a.place) for a in script.assignments if a.name in NODE_COUNT_VARIABLES]
     said += [
-        (m[0], m[1], line.place)
-        for line in active_lines(script)
-        for m in subjects.NODES_OPTION.finditer(line.text)
+        (m[0], m[1], line.place) for line in script.active for m in subjects.NODES_OPTION.finditer(line.text)
     ]
     for name, value, place in said:
         if value.isdecimal() and int(value) != nodes:
@@ -223,7 +221,7 @@ def _check_processes(
             message=subjects.units(option.number, instance_type, instance_type.chips),
             fix=f"write {instance_type.logical_cores()}, or 1 with torchrun or JAX",
         )
-    for line in active_lines(script):
+    for line in script.active:
         subjects.check_processes(line.text, line.place, instance_type, None, report)
 
 

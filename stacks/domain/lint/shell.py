@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from stacks.domain.findings import closest
 from stacks.domain.lint.report import Place, Report
@@ -64,11 +65,11 @@ class Assignment:
     place: Place
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Script:
     lines: tuple[Line, ...]
 
-    @property
+    @cached_property
     def text(self) -> str:
         return "\n".join(line.text for line in self.lines)
 
@@ -76,12 +77,22 @@ class Script:
     def place(self) -> Place:
         return self.lines[0].place if self.lines else Place()
 
-    @property
+    @cached_property
+    def active(self) -> tuple[Line, ...]:
+        """Without comments, without what single quotes and quoted here-documents hide from expansion."""
+        return tuple(_active_lines(self, keep_quoted=False))
+
+    @cached_property
+    def uncommented(self) -> tuple[Line, ...]:
+        """Like `active`, with what is in single quotes."""
+        return tuple(_active_lines(self, keep_quoted=True))
+
+    @cached_property
     def assignments(self) -> tuple[Assignment, ...]:
         """`NAME=value` with the value as it is written, without quotes."""
         return tuple(
             Assignment(match[1], match[2].strip("\"'"), line.at(match.start(1)))
-            for line in active_lines(self, keep_quoted=True)
+            for line in self.uncommented
             for match in _LITERAL.finditer(line.text)
         )  # fmt: skip
 
@@ -110,8 +121,7 @@ def script_of_node(node: Node, text: str | None = None) -> Script:
     return Script(tuple(Line(line, place) for line, place in zip(lines, places, strict=True)))
 
 
-def active_lines(script: Script, *, keep_quoted: bool = False) -> Iterator[Line]:
-    """Without comments, without what single quotes and quoted here-documents hide from expansion."""
+def _active_lines(script: Script, *, keep_quoted: bool) -> Iterator[Line]:
     delimiter: str | None = None
     hidden = in_quote = False
     for line in script.lines:
@@ -196,7 +206,7 @@ def check_variables(script: Script, report: Report, *, is_whole_environment: boo
     if _ENVIRONMENT_UNKNOWN.search(script.text):
         report.skip("NK440", script.place, "the script reads other files, which may set variables")
         return
-    lines = list(active_lines(script))
+    lines = script.active
     known = {name for line in lines for name in _names_set(line.text)}
     spellings = {name.lower(): name for name in known}
     for line in lines:
@@ -222,7 +232,7 @@ def _names_set(text: str) -> Iterator[str]:
 
 def check_set_twice(script: Script, report: Report) -> None:
     """`export` of a literal twice at the top level, with nothing in between that uses it."""
-    lines = list(active_lines(script, keep_quoted=True))
+    lines = script.uncommented
     last: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(lines):
         found = _LITERAL.match(line.text) if line.text.startswith("export ") else None
@@ -236,7 +246,7 @@ def check_set_twice(script: Script, report: Report) -> None:
         last[name] = (value, number)
 
 
-def _is_used(lines: list[Line], name: str) -> bool:
+def _is_used(lines: tuple[Line, ...], name: str) -> bool:
     """Between the two, or whether only one of them is reached is open."""
     pattern = re.compile(rf"\$\{{?{name}\b|^\s*(if|for|while|else|case|fi|done)\b|\b{name}=.*\$")
     return any(pattern.search(line.text) for line in lines)

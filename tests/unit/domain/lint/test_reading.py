@@ -151,6 +151,23 @@ def test_other_encodings_are_read_all_the_same(spoil: object) -> None:
     assert set(found) <= {"NK430", "NK432", "NK005"}
 
 
+@pytest.mark.parametrize(
+    "text", ['"""Python: a module."""\nx = """\nResources:\n"""\ny = {\n', "import x\nTEXT = 'x'\napiVersion: [\n"]
+)
+def test_what_only_quotes_yaml_is_skipped(text: str) -> None:
+    result = lint([Input("f", text.encode(), named=False)], load_catalog())
+    assert (result.findings, len(result.skipped)) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    "text", ["# x\napiVersion: v1\nkind: [\n", '{"Resources": \n', "---\nResources:\n  a: [\n"]
+)
+def test_what_was_meant_as_yaml_and_is_broken_is_found_in_directories_too(text: str) -> None:
+    assert [f.id for f in lint([Input("f", text.encode(), named=False)], load_catalog()).findings] == [
+        "NK007"
+    ]
+
+
 def test_several_documents_and_base64_user_data() -> None:
     assert ids(pod() + "\n---\n" + pod(resources={"aws.amazon.com/neurondevice": 1})) == ["NK450"]
     import base64
