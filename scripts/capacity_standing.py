@@ -94,5 +94,5 @@ def _jobs_on(environment: Environment, capacity: str) -> dict[str, Job]:
 
 
 def _checkpoint_seconds(jobs: Iterable[Job]) -> int:
-    """The longest of any job: from one checkpoint to the next, and its upload."""
-    return max(((job.checkpoint_minutes or 0) * 60 + job.sync_seconds for job in jobs), default=0)
+    """The longest from one checkpoint to the next, of the jobs that say it."""
+    return max(((job.checkpoint_minutes or 0) * 60 for job in jobs), default=0)

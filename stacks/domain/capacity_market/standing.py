@@ -7,7 +7,7 @@ from datetime import datetime, tzinfo
 from decimal import Decimal
 from typing import Any
 
-from stacks.domain.capacity_market.moment_text import in_both, iso, money, span
+from stacks.domain.capacity_market.moment_text import UNKNOWN, in_both, iso, money, span
 from stacks.domain.reservations import Moments, Reservation, moments
 
 STATE_WORDS = {
@@ -51,9 +51,9 @@ class Standing:
     id: str | None
     reservation: Reservation | None
     checkpoint_seconds: int
-    """From one checkpoint to the next and into the bucket, of the job that takes longest."""
+    """From one checkpoint to the next, of the job that takes longest."""
     jobs_without_checkpoint: tuple[str, ...] = ()
-    """Jobs of which the file does not say how often they save."""
+    """Jobs of which the file does not say how often they save: then only the reclaim's moment is known."""
     extensions: tuple[ExtensionOffer, ...] = ()
     not_asked: tuple[str, ...] = ()
     found_by_tag: bool = False
@@ -86,7 +86,7 @@ def standing_document(standing: Standing, as_of: datetime, timezone: tzinfo) -> 
         "id": standing.id,
         "reservation": _reservation_document(reservation, as_of, timezone) if reservation else None,
         "found_by_tag": standing.found_by_tag,
-        "moments": _moments_document(standing.moments, timezone),
+        "moments": _moments_document(standing, timezone),
         "checkpoint_seconds": standing.checkpoint_seconds,
         "jobs_without_checkpoint_minutes": list(standing.jobs_without_checkpoint),
         "extensions": [
@@ -151,19 +151,19 @@ def _time_lines(standing: Standing, as_of: datetime, timezone: tzinfo) -> list[s
     lines.append(f"  ends       {in_both(reservation.end, timezone)}; left: {span(reservation.end - as_of)}")
     if standing.moments is None:
         return lines
+    return [*lines, *_moment_lines(standing, standing.moments, timezone)]
+
+
+def _moment_lines(standing: Standing, found: Moments, timezone: tzinfo) -> list[str]:
+    no_new_jobs, drain = in_both(found.no_new_jobs, timezone), in_both(found.drain, timezone)
+    if standing.jobs_without_checkpoint:
+        jobs = ", ".join(standing.jobs_without_checkpoint)
+        no_new_jobs = drain = f"{UNKNOWN}: the file has no checkpoint_minutes for {jobs}"
     return [
-        *lines,
-        f"  1. no new jobs from     {in_both(standing.moments.no_new_jobs, timezone)}",
-        f"  2. checkpoint and drain {in_both(standing.moments.drain, timezone)} ({_checkpoint_words(standing)})",
-        f"  3. EC2 takes nodes from {in_both(standing.moments.reclaim, timezone)}",
+        f"  1. no new jobs from     {no_new_jobs}",
+        f"  2. checkpoint and drain {drain}",
+        f"  3. EC2 takes nodes from {in_both(found.reclaim, timezone)}",
     ]
-
-
-def _checkpoint_words(standing: Standing) -> str:
-    counted = f"counted for a checkpoint: {standing.checkpoint_seconds} s"
-    if not standing.jobs_without_checkpoint:
-        return counted
-    return f"{counted}; no checkpoint_minutes in the file for {', '.join(standing.jobs_without_checkpoint)}"
 
 
 def _extension_line(offer: ExtensionOffer, timezone: tzinfo) -> str:
@@ -199,12 +199,14 @@ def _reservation_document(reservation: Reservation, as_of: datetime, timezone: t
     }
 
 
-def _moments_document(found: Moments | None, timezone: tzinfo) -> dict[str, Any] | None:
+def _moments_document(standing: Standing, timezone: tzinfo) -> dict[str, Any] | None:
+    found = standing.moments
     if found is None:
         return None
+    is_known = not standing.jobs_without_checkpoint
     named = {
-        "no_new_jobs": found.no_new_jobs,
-        "drain": found.drain,
+        "no_new_jobs": found.no_new_jobs if is_known else None,
+        "drain": found.drain if is_known else None,
         "reclaim": found.reclaim,
         "end": found.end,
     }

@@ -179,9 +179,15 @@ def test_an_on_demand_reservation_has_no_such_moments() -> None:
     assert "links" not in text
 
 
-def test_jobs_that_do_not_say_how_often_they_save_are_named() -> None:
-    text = standing_text(replace(STANDING, jobs_without_checkpoint=("smoke",)), NOW, UTC)
-    assert "no checkpoint_minutes in the file for smoke" in text
+def test_jobs_that_do_not_say_how_often_they_save_leave_two_moments_unknown() -> None:
+    silent = replace(STANDING, jobs_without_checkpoint=("smoke",))
+    text = standing_text(silent, NOW, UTC)
+    unknown = "unknown: the file has no checkpoint_minutes for smoke"
+    assert text.count(unknown) == 2
+    assert "3. EC2 takes nodes from 2026-12-08 11:00 UTC" in text
+    moments = standing_document(silent, NOW, UTC)["moments"]
+    assert (moments["no_new_jobs_utc"], moments["drain_local"]) == (None, None)
+    assert moments["reclaim_utc"] == "2026-12-08T11:00:00+00:00"
 
 
 def test_extensions_and_what_could_not_be_asked() -> None:

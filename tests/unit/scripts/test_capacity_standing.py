@@ -56,16 +56,16 @@ def ask(**changes: Any) -> tuple[Standing, ...]:
 
 
 def test_a_block(ec2: dict[str, Any]) -> None:
-    (standing,) = ask(jobs__smoke__sync_seconds=90, jobs__smoke__checkpoint_minutes=10)
+    (standing,) = ask(jobs__smoke__checkpoint_minutes=10)
     assert standing.reservation == ec2["with_block"]
     assert standing.extensions == (OFFER,)
-    assert (standing.checkpoint_seconds, standing.jobs_without_checkpoint) == (690, ())
+    assert (standing.checkpoint_seconds, standing.jobs_without_checkpoint) == (600, ())
     assert standing.not_asked == ()
 
 
 def test_a_job_that_does_not_say_how_often_it_saves(ec2: dict[str, Any]) -> None:
-    (standing,) = ask(jobs__smoke__sync_seconds=90)
-    assert (standing.checkpoint_seconds, standing.jobs_without_checkpoint) == (90, ("smoke",))
+    (standing,) = ask()
+    assert (standing.checkpoint_seconds, standing.jobs_without_checkpoint) == (0, ("smoke",))
 
 
 @pytest.mark.parametrize(
