@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from stacks.domain.catalog import Catalog, InstanceType
 from stacks.domain.findings import closest, one_of
 from stacks.domain.lint import shell, subjects
+from stacks.domain.lint.node_documents import check_node_types, node_labels
 from stacks.domain.lint.pods import EFA, NEURON, NEURON_CORE, REMOVED_DEVICE, TYPE_LABELS, Pod, find_pods
 from stacks.domain.lint.report import Report
 from stacks.domain.lint.shell import script_of_node
@@ -25,7 +26,6 @@ WELL_KNOWN_LABELS = (
     "kubernetes.io/", "node.kubernetes.io/", "topology.kubernetes.io/", "beta.kubernetes.io/", "eks.amazonaws.com/", "karpenter.sh/",
     "karpenter.k8s.aws/", "neuron.amazonaws.com/", "topology.k8s.aws/", "node-role.kubernetes.io/", "k8s.io/",
 )  # fmt: skip
-NODE_KINDS = ("NodePool", "Provisioner", "ClusterConfig", "Node", "NodeGroup")
 PLACEHOLDER = re.compile(r"\$\{?[A-Za-z_]\w*\}?|\{\{.*\}\}")
 
 
@@ -40,9 +40,10 @@ class Manifest:
 def check(manifests: Iterable[Manifest], catalog: Catalog) -> None:
     """All together: a pod's label and scheduler may be in another file."""
     all_documents = [(d, m.report) for m in manifests for d in m.documents]
-    labels = {label for document, _ in all_documents for label in _node_labels(document)}
+    labels = {label for document, _ in all_documents for label in node_labels(document)}
     schedulers = {name for document, _ in all_documents for name in _schedulers(document)}
     for document, report in all_documents:
+        check_node_types(document, catalog, report)
         for pod in find_pods(document):
             _check_pod(pod, catalog, report)
             if pod.is_neuron:
@@ -328,24 +329,6 @@ def _schedulers(document: Node) -> Iterator[str]:
     if document.get("kind").text == "ConfigMap":
         for _, value in document.get("data").items():
             yield from re.findall(r"schedulerName:\s*[\"']?([\w-]+)", value.text)
-
-
-def _node_labels(document: Node) -> Iterator[tuple[str, str]]:
-    """Label and value of nodes that a document makes: NodePools, eksctl's node groups, nodes themselves."""
-    kind = document.get("kind").text
-    if kind == "Node":
-        yield from _labels(document.get("metadata", "labels"))
-    if kind in ("NodePool", "Provisioner"):
-        yield from _labels(document.get("spec", "template", "metadata", "labels"))
-        yield from _labels(document.get("spec", "labels"))
-    if kind == "ClusterConfig":
-        for key in ("managedNodeGroups", "nodeGroups"):
-            for group in document.get(key).elements():
-                yield from _labels(group.get("labels"))
-
-
-def _labels(node: Node) -> Iterator[tuple[str, str]]:
-    return ((key, value.text) for key, value in node.items())
 
 
 def _check_labels(pod: Pod, labels: set[tuple[str, str]], report: Report) -> None:

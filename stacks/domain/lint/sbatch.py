@@ -20,7 +20,6 @@ SHORT = {
     "-C": "--constraint",
 }
 GRES = re.compile(r"(?:gres[:/])?(?:gpu:)?(neuron[\w-]*|trainium\w*|trn\w*)(?::[a-z]\w*)?:(\d+)")
-CHIPS_MAX_FALLBACK = 16
 ROOT_COMM, MAIN_ADDRESS = (
     "NEURON_RT_ROOT_COMM_ID",
     ("MASTER_ADDR", "NEURON_RT_ROOT_COMM_ID", "NEURON_PJRT_PROCESSES_NUM_DEVICES", "JAX_COORDINATOR_ADDRESS"),

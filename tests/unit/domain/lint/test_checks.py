@@ -81,6 +81,26 @@ def node_pool(labels: dict[str, str]) -> str:
     return json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": spec})
 
 
+def requirement(*types: str) -> str:
+    spec = {
+        "template": {
+            "spec": {
+                "requirements": [
+                    {"key": "node.kubernetes.io/instance-type", "operator": "In", "values": list(types)}
+                ]
+            }
+        }
+    }
+    return json.dumps({"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "spec": spec})
+
+
+def eksctl(type_: str) -> str:
+    groups = [{"name": "x", "instanceType": type_}]
+    return json.dumps(
+        {"apiVersion": "eksctl.io/v1alpha5", "kind": "ClusterConfig", "managedNodeGroups": groups}
+    )
+
+
 def job_in_template(environment: dict[str, Any], type_: str = "multinode") -> str:
     definition = resource(
         "AWS::Batch::JobDefinition", Type=type_, NodeProperties={"NumNodes": 2, "NodeRangeProperties": []}
@@ -98,11 +118,12 @@ TABLE: dict[str, tuple[list[Text], list[Text]]] = {
     "NK401": (["hello: world", "some words", "# nothing", '[{"a": 1}]'], [launch_template(), "#!/bin/sh\necho hello\n"]),
     "NK204": (
         [
+            requirement(TRN1, "trn1.16xlarge"), eksctl("inf2.4xlarge"),
             launch_template("trn2.12xlarge", [nic(0, 0, "interface")]), pod(type_="ml.trn1.16xlarge"), daemon_set("inf2.4xlarge"),
             used_template(compute_environment(InstanceTypes=["trn1.16xlarge"]), {}), sbatch(constraint="trn2n.48xlarge"),
             job_definition(container(instanceType="trn1.3xlarge")), used_template(node_group(InstanceTypes=["trn3.48xlarge"]), {}),
         ],
-        [launch_template(), launch_template("m5.large", [nic(0, 0, "interface")]), pod(type_="p5.2xlarge"), pod(type_="ml.trn1.32xlarge")],
+        [launch_template(), launch_template("m5.large", [nic(0, 0, "interface")]), pod(type_="p5.2xlarge"), requirement(TRN1, "m5.large"), eksctl(TRN1), pod(type_="ml.trn1.32xlarge")],
     ),
     "NK206": (
         [launch_template(Placement={"AvailabilityZone": "us-west-2b"}), pod(spec={"nodeSelector": {"node.kubernetes.io/instance-type": TRN2, "topology.kubernetes.io/region": "us-east-1"}})],

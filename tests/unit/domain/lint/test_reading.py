@@ -152,7 +152,8 @@ def test_other_encodings_are_read_all_the_same(spoil: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['"""Python: a module."""\nx = """\nResources:\n"""\ny = {\n', "import x\nTEXT = 'x'\napiVersion: [\n"]
+    "text",
+    ['"""Python: a module."""\nx = """\nResources:\n"""\ny = {\n', "import x\nTEXT = 'x'\napiVersion: [\n"],
 )
 def test_what_only_quotes_yaml_is_skipped(text: str) -> None:
     result = lint([Input("f", text.encode(), named=False)], load_catalog())
