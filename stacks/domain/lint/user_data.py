@@ -97,7 +97,8 @@ def _joined(inner: Node, value_of: ValueOf) -> Script | None:
     separator = parts[0].text
     lines: list[Line] = []
     for number, part in enumerate(parts[1].elements()):
-        text = part.text if isinstance(part.value, str) else value_of(part.get("Ref").text)
+        inner_script = _script(part, value_of)[0]
+        text = inner_script.text if inner_script else value_of(part.get("Ref").text)
         pieces = ((separator if number else "") + text).split("\n")
         if lines:
             lines[-1] = Line(lines[-1].text + pieces[0], lines[-1].place, is_line=False)

@@ -334,7 +334,7 @@ TABLE: dict[str, tuple[list[Text], list[Text]]] = {
     "NK440": (
         [
             user_data(SCRIPT + 'aws s3 rm "s3://$bucket"'), user_data(SCRIPT + "echo ${REGION}"), sbatch('export dATASET=x\necho "$DATASET"\n'), sbatch("echo $LR\n", export="NONE"),
-            "#!/bin/bash\naws ec2 describe-vpcs --region $region\n", launch_template(**base64({"Fn::Sub": "#!/bin/bash\necho ${!name} ${AWS::Region}"})), user_data(SCRIPT + "cat <<EOF\n$NAME\nEOF"),
+            "#!/bin/bash\naws ec2 describe-vpcs --region $region\n", launch_template(**base64({"Fn::Sub": "#!/bin/bash\necho ${!name} ${AWS::Region}"})), launch_template(**base64({"Fn::Join": ["\n", ["#!/bin/bash", {"Ref": "x"}, {"Fn::Sub": "echo ${AWS::Region} $foo"}]]})), user_data(SCRIPT + "cat <<EOF\n$NAME\nEOF"),
         ],
         [
             user_data(SCRIPT + 'for f in a b; do echo "$f"; done; read -r x y <<<"a b"; echo "$x$y${z:-}$HOME$1$#$?"'), sbatch('echo "$LR" $SLURM_NNODES\n'), "#!/bin/bash\necho $MODEL\n", user_data(SCRIPT + "cat <<'EOF'\n$NAME\nEOF"),
