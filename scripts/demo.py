@@ -17,8 +17,10 @@ from scripts.aws.s3 import read_bytes
 from scripts.aws.session import open_cloud
 from scripts.console import Console
 from scripts.loading import load_plan
+from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import KitError
 from stacks.domain.names import OUTPUT_BUCKET, metrics_key
+from stacks.domain.quotas import needed_vcpus
 
 ROOT = Path(__file__).resolve().parents[1]
 DIRECTORY = ROOT / ".neuronkit" / "demo"
@@ -155,13 +157,16 @@ def _real_account_words() -> str:
         capture_output=True,
         check=True,
     )
-    cost = load_plan(file).cost
+    loaded = load_plan(file)
+    cost = loaded.cost
+    quotas = needed_vcpus(loaded.plan, load_catalog())
+    needed = " and ".join(f"{vcpus} vCPUs ({code})" for code, vcpus in quotas.items())
     per_hour = "unknown" if cost.usd_per_hour is None else f"${cost.usd_per_hour:.2f}"
     return (
         f"neuronkit init first-hour --from {REAL_STARTER}    then write your account into it\n"
         "neuronkit bootstrap first-hour.yaml; neuronkit deploy first-hour.yaml; neuronkit launch first-hour.yaml smoke --follow\n"
         f"It costs {per_hour} an hour while its one node runs and ${cost.idle_usd_per_hour:.2f} an hour between jobs (bundled prices, before\n"
-        "data transfer and tax), and needs a quota of 8 vCPUs (L-2C3B7624). The way out: neuronkit destroy first-hour.yaml\n"
+        f"data transfer and tax), and needs a quota of {needed}. The way out: neuronkit destroy first-hour.yaml\n"
         'The README\'s "first hour on a real account" has the permissions and the order.'
     )
 

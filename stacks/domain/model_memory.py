@@ -16,7 +16,6 @@ BYTES_PER_PARAMETER = {"fp32": 4, "bf16": 2, "fp16": 2, "fp8": 1}
 TRAINED_BYTES_MIN = 2
 """No source says that a trained weight is kept in 8 bits: fp8 is what it is multiplied in."""
 STATE_FACTOR = 4
-OPTIMIZER_FACTOR = 2
 BYTES_PER_GIB = 1024**3
 
 

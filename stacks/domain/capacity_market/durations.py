@@ -6,9 +6,9 @@ from decimal import ROUND_CEILING, Decimal
 
 from stacks.domain.errors import InputError
 
+# botocore 1.44.8, DescribeCapacityBlockOfferings.CapacityDurationHours
 DAYS_IN_STEPS_OF_ONE_MAX = 14
 DAYS_MAX = 182
-STEP_SOURCE = "botocore 1.44.8, DescribeCapacityBlockOfferings.CapacityDurationHours"
 _DAYS_A_WEEK = 7
 _HOURS_A_DAY = 24
 
