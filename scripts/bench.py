@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -43,13 +44,33 @@ class Measurement:
         return f"{self.what:<44} {self.median_seconds:7.2f} s  ({spread}){memory}  {self.target}"
 
 
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A command to measure; `before` is not timed."""
+
+    what: str
+    command: Sequence[str]
+    directory: Path
+    target: str = ""
+    environment: dict[str, str] | None = None
+    before: Callable[[], None] | None = None
+
+    def run_once(self) -> tuple[float, float]:
+        """Seconds, and peak memory in MiB."""
+        if self.before is not None:
+            self.before()
+        started = time.perf_counter()
+        peak_mib = run(self.command, self.directory, self.environment)
+        return time.perf_counter() - started, peak_mib
+
+
 def main() -> None:
     print(machine())
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
         file = work / "bench.yaml"
         run([NEURONKIT, "init", "bench", "--from", LARGEST_STARTER, "-o", str(file)], work)
-        show(measure("neuronkit --help", [NEURONKIT, "--help"], work, "target 0.3 s"))
+        side_by_side(Subject("neuronkit --help", [NEURONKIT, "--help"], work, "target 0.3 s"))
         scale(file, work)
         synthesis(file, work)
         deployment(file, work)
@@ -57,44 +78,44 @@ def main() -> None:
 
 def scale(file: Path, work: Path) -> None:
     """The largest starter against 500,032 chips: neither time nor memory may follow the number of nodes."""
-    medians: dict[str, list[float]] = {}
-    for name, path in ((f"starter {LARGEST_STARTER}", file), ("500,032 chips", MANY_ULTRASERVERS)):
-        rendered = work / f"rendered-{path.stem}"
-        run([NEURONKIT, "render", str(path), "-o", str(rendered)], work)
-        for verb, what in (("check", path), ("plan", path), ("lint", rendered)):
-            target = "" if verb == "lint" else "target 0.5 s"
-            measured = measure(f"neuronkit {verb}, {name}", [NEURONKIT, verb, str(what)], work, target)
-            medians.setdefault(verb, []).append(measured.median_seconds)
-            show(measured)
-    for verb, (one, many) in medians.items():
-        print(f"{f'  ratio {verb} of 500,032 chips : starter':<44} {many / one:7.2f}    target about 1")
+    names = {file: f"starter {LARGEST_STARTER}", MANY_ULTRASERVERS: "500,032 chips"}
+    rendered = {path: work / f"rendered-{path.stem}" for path in names}
+    for path, directory in rendered.items():
+        run([NEURONKIT, "render", str(path), "-o", str(directory)], work)
+    for verb, target in (("check", "target 0.5 s"), ("plan", "target 0.5 s"), ("lint", "")):
+        one, many = side_by_side(
+            *(
+                Subject(
+                    f"neuronkit {verb}, {name}",
+                    [NEURONKIT, verb, str(rendered[path] if verb == "lint" else path)],
+                    work,
+                    target,
+                )
+                for path, name in names.items()
+            )
+        )
+        show_ratio(f"{verb} of 500,032 chips : starter", many, one, "target about 1")
 
 
 def synthesis(file: Path, work: Path) -> None:
     assembly = work / "assembly"
-
-    def forget() -> None:
-        run(["rm", "-rf", str(assembly)], work)
-
-    ours = measure(
-        "neuronkit synth, changed", [NEURONKIT, "synth", str(file), "-o", str(assembly)], work, before=forget
+    synth = [NEURONKIT, "synth", str(file), "-o", str(assembly)]
+    ours, plain = side_by_side(
+        Subject(
+            "neuronkit synth, changed",
+            synth,
+            work,
+            before=lambda: shutil.rmtree(assembly, ignore_errors=True),
+        ),
+        Subject(
+            "plain cdk synth of the same app",
+            [*cdk_command(), "synth", "--quiet", "-c", f"environment={file}", "-o", str(work / "plain")],
+            ROOT,
+            environment=cdk_process_environment(os.environ),
+        ),
     )
-    again = measure(
-        "neuronkit synth, unchanged",
-        [NEURONKIT, "synth", str(file), "-o", str(assembly)],
-        work,
-        "target 0.5 s",
-    )
-    plain = measure(
-        "plain cdk synth of the same app",
-        [*cdk_command(), "synth", "--quiet", "-c", f"environment={file}", "-o", str(work / "plain")],
-        ROOT,
-        environment=cdk_process_environment(os.environ),
-    )
-    for measurement in (ours, again, plain):
-        show(measurement)
-    ratio = ours.median_seconds / plain.median_seconds
-    print(f"{'  ratio neuronkit synth : cdk synth':<44} {ratio:7.2f}    target 0.50 or less")
+    show_ratio("neuronkit synth : cdk synth", ours, plain, "target 0.50 or less")
+    side_by_side(Subject("neuronkit synth, unchanged", synth, work, "target 0.5 s"))
 
 
 def deployment(file: Path, work: Path) -> None:
@@ -114,23 +135,29 @@ def deployment(file: Path, work: Path) -> None:
         local_cloud.stop(state_dir)
 
 
-def measure(
-    what: str,
-    command: Sequence[str],
-    directory: Path,
-    target: str = "",
-    *,
-    environment: dict[str, str] | None = None,
-    before: Callable[[], None] | None = None,
-) -> Measurement:
-    seconds, peaks = [], []
+def side_by_side(*subjects: Subject) -> list[Measurement]:
+    """In turn (A B A B …), so that a machine that gets slower does so for all of them; shown, too."""
+    runs: list[list[tuple[float, float]]] = [[] for _ in subjects]
     for _ in range(RUNS + 1):
-        if before is not None:
-            before()
-        started = time.perf_counter()
-        peaks.append(run(command, directory, environment))
-        seconds.append(time.perf_counter() - started)
-    return Measurement(what, tuple(seconds[1:]), target, max(peaks[1:]))
+        for subject, done in zip(subjects, runs, strict=True):
+            done.append(subject.run_once())
+    measurements = [
+        Measurement(
+            subject.what,
+            tuple(seconds for seconds, _ in done[1:]),
+            subject.target,
+            max(peak_mib for _, peak_mib in done[1:]),
+        )
+        for subject, done in zip(subjects, runs, strict=True)
+    ]
+    for measurement in measurements:
+        show(measurement)
+    return measurements
+
+
+def show_ratio(what: str, one: Measurement, other: Measurement, target: str) -> None:
+    ratio = statistics.median(a / b for a, b in zip(one.seconds, other.seconds, strict=True))
+    print(f"{f'  ratio {what}':<44} {ratio:7.2f}    {target}", flush=True)
 
 
 def run(command: Sequence[str], directory: Path, environment: dict[str, str] | None = None) -> float:
