@@ -38,7 +38,8 @@ from stacks.domain.live import (
     unanswered,
 )
 from stacks.domain.names import ENVIRONMENT_TAG
-from stacks.domain.plan import AmiPlan, Plan
+from stacks.domain.pinned import AmiPlan
+from stacks.domain.plan import Plan
 from stacks.domain.quotas import families_of, needed_vcpus
 from stacks.domain.reservations import CAPACITY_BLOCK
 from stacks.domain.rules.live_account import service_roles

@@ -9,7 +9,8 @@ from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
 from stacks.constructs.logical_id import fix_logical_id
-from stacks.domain.plan import DEFAULT_ROOT_DEVICE_NAME, CapacityPlan, ClusterPlan
+from stacks.domain.pinned import DEFAULT_ROOT_DEVICE_NAME
+from stacks.domain.plan import CapacityPlan, ClusterPlan
 from stacks.domain.render.node_user_data import node_user_data
 
 # In place of the id of a reservation or block that is not bought: EC2 refuses it, so that nothing can start

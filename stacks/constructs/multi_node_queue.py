@@ -11,7 +11,8 @@ from constructs import Construct
 
 from stacks.constructs.efa_launch_template import EfaLaunchTemplate
 from stacks.constructs.logical_id import fix_logical_id
-from stacks.domain.plan import UNRESOLVED_AMI, ClusterPlan
+from stacks.domain.pinned import UNRESOLVED_AMI
+from stacks.domain.plan import ClusterPlan
 
 Environment = batch.CfnComputeEnvironment
 

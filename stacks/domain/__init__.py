@@ -4,8 +4,11 @@ environment   text            -> Environment          frozen and typed; every va
 lock          FILE.lock       -> Lock                 what was resolved once: AMI ids, image digests
 catalog       bundled data    -> Catalog              hardware, regions, quotas, prices: each row with source and date
 software      bundled data    -> images, AMIs, SDKs   and which of them fit together
+slurm         bundled data    -> Slurm on AWS PCS      versions, controller sizes, CPUs of a node, settings
 unlisted_types, brought_network                       what only the file can say: types without an API name, a VPC
 selection     Environment     -> Selection            the image of each job and the AMI of each cluster
+pinned        Selection + Lock -> AMIs, images         with their ids and digests, where the lock has them
+slurm_plan    Environment     -> SlurmPlan            node groups, queue, names of a cluster under Slurm
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
 compatibility bundled data    -> verdicts             stacks and their lifecycle, hosts, image on driver, degrees, precisions
 model_memory  Job             -> MemoryEstimate       weights and training state against the chips' memory

@@ -28,6 +28,16 @@ OUTPUT_JOB_ROLE_ARN = "JobRoleArn"
 OUTPUT_EXECUTION_ROLE_ARN = "ExecutionRoleArn"
 OUTPUT_LOG_GROUP = "LogGroupName"
 OUTPUT_DASHBOARD = "DashboardName"
+OUTPUT_PCS_CLUSTER_ID = "PcsClusterId"
+OUTPUT_LOGIN_NODE_GROUP_ID = "LoginNodeGroupId"
+OUTPUT_IMAGE_PIPELINE_ARN = "ImagePipelineArn"
+"""With the Slurm version behind it, without its dot: one pipeline a version."""
+
+NODE_IMAGE_TAG = "neuronkit:node-image"
+"""On the AMIs that the kit builds: the version of their recipe."""
+PCS_CLUSTER_TAG = "aws:pcs:cluster-id"
+PCS_NODE_GROUP_TAG = "aws:pcs:compute-node-group-id"
+"""PCS's own, on the instances that it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,27 +47,38 @@ class StackNames:
     network: str | None
     """None where the user brought the network."""
     storage: str
+    image: str | None
+    """None where no cluster needs a node image of the kit's."""
     clusters: tuple[tuple[str, str], ...]
 
     @property
     def all(self) -> tuple[str, ...]:
         made = (self.network,) if self.network else ()
-        return (*made, self.storage, *(stack for _, stack in self.clusters))
+        image = (self.image,) if self.image else ()
+        return (*made, self.storage, *image, *(stack for _, stack in self.clusters))
 
     def of_cluster(self, cluster: str) -> str:
         return dict(self.clusters)[cluster]
 
 
-def stack_names(environment: str, clusters: tuple[str, ...], *, network: bool = True) -> StackNames:
+def stack_names(
+    environment: str, clusters: tuple[str, ...], *, network: bool = True, image: bool = False
+) -> StackNames:
     return StackNames(
         network=f"{environment}-network" if network else None,
         storage=f"{environment}-storage",
+        image=f"{environment}-image" if image else None,
         clusters=tuple((cluster, f"{environment}-cluster-{cluster}") for cluster in clusters),
     )
 
 
 def job_definition_name(environment: str, job: str) -> str:
     return f"{environment}-{job}"
+
+
+def node_image_reference(slurm_version: str) -> str:
+    """What the lock calls the AMI that the kit builds for a Slurm version."""
+    return f"node-image:slurm-{slurm_version}"
 
 
 def package_key(sha256: str) -> str:

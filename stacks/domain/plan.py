@@ -13,7 +13,8 @@ from stacks.domain.environment import Environment, Job
 from stacks.domain.lock import Lock
 from stacks.domain.names import ENVIRONMENT_TAG, LIFETIME_TAG, OWNER_TAG, StackNames, stack_names
 from stacks.domain.network_interfaces import NetworkInterface
-from stacks.domain.selection import SelectedAmi, SelectedImage, Selection, select
+from stacks.domain.pinned import AmiPlan, ImagePlan, ami_plan, image_plan
+from stacks.domain.selection import SelectedImage, Selection, select
 from stacks.domain.sizing import (
     interfaces_of,
     logical_core_size,
@@ -22,10 +23,8 @@ from stacks.domain.sizing import (
     task_memory_mib,
     uses_placement_group,
 )
+from stacks.domain.slurm_plan import SlurmPlan, slurm_plan, virtual_environment
 from stacks.domain.unlisted_types import projected_chip, ultraserver_of, with_named_types
-
-UNRESOLVED_AMI = "ami-UNRESOLVED-run-neuronkit-lock"
-DEFAULT_ROOT_DEVICE_NAME = "/dev/xvda"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,46 +33,12 @@ class CapacityPlan:
     kind: str
     id: str | None
     """None with on-demand, or while a reservation or block is not bought."""
+    ids: tuple[str, ...] = ()
+    """Instead of `id`: one for each UltraServer."""
 
     @property
     def is_bought(self) -> bool:
-        return self.kind == "on-demand" or self.id is not None
-
-
-@dataclass(frozen=True, slots=True)
-class AmiPlan:
-    reference: str
-    """What is asked for: an AMI id or an SSM parameter."""
-    id: str
-    """The AMI id, or UNRESOLVED_AMI."""
-    root_device_name: str
-    driver: str | None
-
-    @property
-    def is_resolved(self) -> bool:
-        return self.id != UNRESOLVED_AMI
-
-
-@dataclass(frozen=True, slots=True)
-class ImagePlan:
-    uri: str
-    """With the tag (or digest) that the file or the bundled data names."""
-    digest: str | None
-    sdk: str | None
-    runtime: str | None
-
-    @property
-    def is_resolved(self) -> bool:
-        return self.digest is not None
-
-    @property
-    def pinned_uri(self) -> str:
-        """The uri by digest where it is known; else by tag, which a deploy refuses."""
-        if self.digest is None or "@" in self.uri:
-            return self.uri
-        name, _, tag = self.uri.rpartition(":")
-        repository = name if "/" not in tag else self.uri
-        return f"{repository}@{self.digest}"
+        return self.kind == "on-demand" or self.id is not None or bool(self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +66,8 @@ class ClusterPlan:
     root_volume_gib: int
     ultraserver: UltraServer | None
     """What the nodes are members of, where they are."""
+    slurm: SlurmPlan | None
+    """None with another scheduler."""
 
     @property
     def nodes_per_cell(self) -> int:
@@ -169,6 +136,14 @@ class JobPlan:
     checkpoint_seconds: int | None
     """The longest time between two checkpoints; None where the file does not say."""
     sync_seconds: int
+    compile_command: tuple[str, ...]
+    """Run on one node before the command while the compile cache is cold; empty: nothing."""
+    ultraserver: UltraServer | None
+    ultraserver_nodes: int
+    """Nodes of an UltraServer that work as one group; 0 where nodes are members of none."""
+    virtual_environment: str | None
+    """What the command runs in on a Slurm node: a directory, or a pattern that only one directory fits.
+    None: in the image's container."""
 
     @property
     def processes(self) -> int:
@@ -220,7 +195,15 @@ class Plan:
     @property
     def stacks(self) -> StackNames:
         names = tuple(cluster.name for cluster in self.clusters)
-        return stack_names(self.name, names, network=self.brought_network is None)
+        return stack_names(
+            self.name, names, network=self.brought_network is None, image=bool(self.node_images)
+        )
+
+    @property
+    def node_images(self) -> tuple[str, ...]:
+        """The Slurm versions for which the kit builds a node image."""
+        built = (c.slurm.version for c in self.clusters if c.slurm and c.slurm.node_image)
+        return tuple(sorted(set(built)))
 
     def cluster(self, name: str) -> ClusterPlan:
         return next(cluster for cluster in self.clusters if cluster.name == name)
@@ -282,7 +265,7 @@ def _projected(environment: Environment, name: str, chip: Chip) -> ProjectedClus
 def _capacity_plan(environment: Environment, cluster_name: str) -> CapacityPlan:
     name = environment.clusters[cluster_name].capacity
     capacity = environment.capacity[name]
-    return CapacityPlan(name, capacity.kind, capacity.id)
+    return CapacityPlan(name, capacity.kind, capacity.id, capacity.ids)
 
 
 def _cluster_plan(
@@ -292,6 +275,7 @@ def _cluster_plan(
     instance_type = catalog.instance_types[cluster.instance_type]
     capacity = _capacity_plan(environment, name)
     size = logical_core_size(cluster, instance_type)
+    ultraserver = ultraserver_of(instance_type, cluster.shape, catalog)
     return ClusterPlan(
         name=name,
         scheduler=cluster.scheduler,
@@ -308,36 +292,10 @@ def _cluster_plan(
         network_interfaces=interfaces_of(cluster, instance_type),
         placement_group=uses_placement_group(cluster, capacity.kind),
         capacity=capacity,
-        ami=_ami_plan(selection.amis.get(name), lock),
+        ami=ami_plan(selection.amis.get(name), lock),
         root_volume_gib=cluster.root_volume_gib,
-        ultraserver=ultraserver_of(instance_type, cluster.shape, catalog),
-    )
-
-
-def _ami_plan(selected: SelectedAmi | None, lock: Lock | None) -> AmiPlan | None:
-    if selected is None:
-        return None
-    locked = lock.amis.get(selected.reference) if lock else None
-    if locked is not None:
-        return AmiPlan(selected.reference, locked.id, locked.root_device_name, locked.driver)
-    known = selected.known
-    return AmiPlan(
-        reference=selected.reference,
-        id=selected.reference if selected.is_id else UNRESOLVED_AMI,
-        root_device_name=known.root_device_name if known else DEFAULT_ROOT_DEVICE_NAME,
-        driver=known.driver if known else None,
-    )
-
-
-def _image_plan(selected: SelectedImage | None, lock: Lock | None) -> ImagePlan | None:
-    if selected is None:
-        return None
-    locked = lock.images.get(selected.uri) if lock else None
-    return ImagePlan(
-        uri=selected.uri,
-        digest=selected.digest or (locked.digest if locked else None),
-        sdk=selected.known.sdk if selected.known else None,
-        runtime=selected.known.runtime if selected.known else None,
+        ultraserver=ultraserver,
+        slurm=slurm_plan(environment, name, instance_type, ultraserver),
     )
 
 
@@ -364,7 +322,7 @@ def _job_plan(
         data_parallel=job.parallelism.data
         or logical_cores // (job.parallelism.tensor * job.parallelism.pipeline),
         precision=job.precision,
-        image=_image_plan(image, lock),
+        image=image_plan(image, lock),
         vcpus_per_node=cluster.vcpus_per_node,
         memory_mib_per_node=memory_mib,
         shared_memory_mib_per_node=shared_memory_mib(memory_mib),
@@ -377,7 +335,16 @@ def _job_plan(
         time_limit_seconds=job.time_limit_minutes * 60,
         checkpoint_seconds=job.checkpoint_minutes * 60 if job.checkpoint_minutes else None,
         sync_seconds=job.sync_seconds,
+        compile_command=job.compile_command,
+        ultraserver=cluster.ultraserver,
+        ultraserver_nodes=_ultraserver_nodes(job, cluster.ultraserver),
+        virtual_environment=virtual_environment(cluster.slurm, job.framework),
     )
+
+
+def _ultraserver_nodes(job: Job, ultraserver: UltraServer | None) -> int:
+    members = ultraserver.members if ultraserver else None
+    return 0 if members is None else job.ultraserver_nodes or members
 
 
 def _tags(environment: Environment) -> tuple[tuple[str, str], ...]:

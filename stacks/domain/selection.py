@@ -6,7 +6,8 @@ import re
 from dataclasses import dataclass
 
 from stacks.domain.catalog import Catalog
-from stacks.domain.environment import Environment
+from stacks.domain.environment import Cluster, Environment, SlurmSettings
+from stacks.domain.names import node_image_reference
 from stacks.domain.software import EcsNeuronAmi, Image, choose_ami, choose_image, find_ami, find_image
 from stacks.domain.unlisted_types import with_named_types
 
@@ -68,6 +69,8 @@ def _image(environment: Environment, catalog: Catalog, job_name: str) -> Selecte
 
 
 def _ami(environment: Environment, cluster: str, images: dict[str, SelectedImage]) -> SelectedAmi | None:
+    if environment.clusters[cluster].scheduler == "slurm":
+        return _node_image(environment.clusters[cluster])
     given = environment.software.ami
     if given != "auto":
         return SelectedAmi(given, find_ami(given))
@@ -78,3 +81,10 @@ def _ami(environment: Environment, cluster: str, images: dict[str, SelectedImage
     ]
     ami = choose_ami(wanted)
     return SelectedAmi(ami.ssm_parameter, ami) if ami else None
+
+
+def _node_image(cluster: Cluster) -> SelectedAmi:
+    """Of a Slurm cluster: what `neuronkit image build` makes, or the user's own."""
+    settings = cluster.slurm or SlurmSettings()
+    given = settings.ami
+    return SelectedAmi(node_image_reference(settings.version) if given == "built" else given, None)

@@ -68,9 +68,13 @@ def uses_placement_group(cluster: Cluster, capacity_kind: str) -> bool:
 
 
 def interfaces_of(cluster: Cluster, instance_type: InstanceType) -> tuple[NetworkInterface, ...]:
-    """Of one node. AWS Batch gives every multi-node container an interface of its own, on the primary card."""
+    """Of one node. AWS Batch gives every multi-node container an interface of its own, on the primary card;
+    AWS PCS is only known to work with `efa` on every card (awslabs/awsome-distributed-ai@95b939c aws-pcs).
+    """
     if cluster.efa == "off" or instance_type.efa_interfaces_max == 0:
         return (NetworkInterface(card_index=0, device_index=0, interface_type="interface"),)
+    if cluster.scheduler == "slurm":
+        return arrange(instance_type, efa_only=False)
     return arrange(instance_type, task_interfaces_on_primary_card=1)
 
 

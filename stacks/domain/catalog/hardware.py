@@ -137,6 +137,16 @@ class InstanceType:
 
 
 @dataclass(frozen=True, slots=True)
+class UltraServerFiles:
+    """File names below /sys/class/neuron_device; `{nodes}` in one stands for the nodes of a group."""
+
+    server_id: str
+    node_id: str
+    mode: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class UltraServer:
     """Servers joined by NeuronLink (or NVLink) that are bought as one. Trn3's members have no published type name."""
 
@@ -157,6 +167,10 @@ class UltraServer:
     fp8_tflops: float | None
     partition_sizes: tuple[int, ...]
     """Members that may work as one group; empty where no source says."""
+    sysfs: UltraServerFiles | None
+    """Where a member's driver says its place; None where no source says."""
+    modes: Mapping[int, tuple[int, ...]] = field(hash=False)
+    """By the nodes of a group, the driver's modes that fit it, the better first; a size without a row is unknown."""
     link_between_members: str | None
     """What joins the chips of different members, with its source; None where sources disagree or are silent."""
     source: str

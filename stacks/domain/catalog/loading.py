@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 from stacks.domain.catalog.contents import Catalog, Quota, Region
-from stacks.domain.catalog.hardware import Chip, Gpu, InstanceType, NetworkCard, UltraServer, UnverifiedType
+from stacks.domain.catalog.hardware import (
+    Chip,
+    Gpu,
+    InstanceType,
+    NetworkCard,
+    UltraServer,
+    UltraServerFiles,
+    UnverifiedType,
+)
 from stacks.domain.catalog.prices import Price, ServicePrice
 
 DATA = Path(__file__).parent / "data"
@@ -155,4 +163,14 @@ def _region(row: Row) -> Region:
 
 def _ultraserver(row: Row, chips: Mapping[str, Chip]) -> UltraServer:
     chip = chips[row["chip"]] if row["chip"] else None
-    return UltraServer(**{**row, "chip": chip, "partition_sizes": tuple(row["partition_sizes"])})
+    files, source = row["sysfs"], row["sysfs_source"]
+    known = {name: value for name, value in row.items() if name != "sysfs_source"}
+    return UltraServer(
+        **{
+            **known,
+            "chip": chip,
+            "partition_sizes": tuple(row["partition_sizes"]),
+            "sysfs": UltraServerFiles(**files, source=source) if files else None,
+            "modes": {int(nodes): tuple(modes) for nodes, modes in row["modes"].items()},
+        }
+    )

@@ -13,6 +13,7 @@ from stacks.domain.environment.model import (
 )
 from stacks.domain.environment.partial import well_shaped_part
 from stacks.domain.environment.reader import Loaded, read, read_source
+from stacks.domain.environment.slurm_settings import SharedStorage, SlurmSettings
 from stacks.domain.environment.source import Path, Position, Source, format_path
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "Parallelism",
     "Path",
     "Position",
+    "SharedStorage",
+    "SlurmSettings",
     "Software",
     "Source",
     "Storage",

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from stacks.domain.environment.part import Framework, Model
+from stacks.domain.environment.slurm_settings import SlurmSettings
 
 ENVIRONMENT_NAME_PATTERN = r"^[a-z][a-z0-9-]{1,28}[a-z0-9]$"
 PART_NAME_PATTERN = r"^[a-z][a-z0-9-]{0,28}[a-z0-9]$"
@@ -29,14 +32,10 @@ VARIABLE_NAME_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 
 PartName = Annotated[str, Field(pattern=PART_NAME_PATTERN)]
 VariableName = Annotated[str, Field(pattern=VARIABLE_NAME_PATTERN)]
-Framework = Literal["jax", "torch-neuronx"]
 CapacityKind = Literal["on-demand", "spot", "reservation", "capacity-block"]
 Precision = Literal["fp32", "bf16", "fp16", "fp8"]
+Scheduler = Literal["batch", "slurm"]
 Shape = Literal["trn3-gen1", "trn3-gen2", "trainium4"]
-
-
-class Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 class CdkSettings(Model):
@@ -116,10 +115,20 @@ class Capacity(Model):
             description="a capacity reservation id such as cr-0123456789abcdef0, or null while it is not bought",
         ),
     ] = None
+    ids: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^cr-[0-9a-f]{8,17}$")], ...],
+        Field(
+            description="with scheduler slurm and several UltraServers: the reservation ids, one for each UltraServer, "
+            "instead of id"
+        ),
+    ] = ()
 
 
 class Cluster(Model):
-    scheduler: Annotated[Literal["batch"], Field(description="batch: AWS Batch multi-node parallel jobs")]
+    scheduler: Annotated[
+        Scheduler,
+        Field(description="batch: AWS Batch multi-node parallel jobs; slurm: Slurm on AWS PCS"),
+    ]
     instance_type: Annotated[
         str, Field(description="an EC2 instance type with Neuron chips; see `neuronkit catalog`")
     ]
@@ -169,6 +178,9 @@ class Cluster(Model):
     root_volume_gib: Annotated[
         int, Field(ge=64, le=16_384, description="root volume in GiB: 64 to 16384")
     ] = 512
+    slurm: Annotated[
+        SlurmSettings | None, Field(description="settings of scheduler slurm, or null with another scheduler")
+    ] = None
 
 
 class Software(Model):
@@ -290,6 +302,21 @@ class Job(Model):
             ge=1,
             le=60 * 24,
             description="the longest time between two checkpoints in minutes, or null if unknown",
+        ),
+    ] = None
+    compile_command: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...],
+        Field(
+            description="a list: run on one node before the command while the compile cache is cold, the others wait; "
+            "or empty"
+        ),
+    ] = ()
+    ultraserver_nodes: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=36,
+            description="nodes of an UltraServer that work as one group, or null for all of its members",
         ),
     ] = None
     sync_seconds: Annotated[

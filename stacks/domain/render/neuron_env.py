@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stacks.domain.catalog import load_catalog
-from stacks.domain.plan import ImagePlan, JobPlan, Plan
+from stacks.domain.pinned import ImagePlan
+from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.render.engine import render
 
 

@@ -8,7 +8,8 @@ from datetime import timedelta
 from stacks.domain.environment import Path
 from stacks.domain.findings import Severity
 from stacks.domain.live import LiveAmi, known
-from stacks.domain.plan import AmiPlan, ClusterPlan
+from stacks.domain.pinned import AmiPlan
+from stacks.domain.plan import ClusterPlan
 from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 
 IMAGE_SOURCE = "EC2 API, DescribeImages (botocore 1.44.8)"

@@ -235,7 +235,7 @@ def test_a_name_that_was_never_there_is_found_beside_a_wrong_shape(tmp_path: Pat
 
 
 def test_nothing_is_blamed_on_what_the_kit_took_out(tmp_path: Path) -> None:
-    found = texts_of(changed({"clusters.train.scheduler": "slurm"}), tmp_path)
+    found = texts_of(changed({"clusters.train.scheduler": "pbs"}), tmp_path)
     assert len(found) == 1
     assert "NK104" in found[0]
 

@@ -10,7 +10,7 @@ import pytest
 from scripts.loading import LoadedPlan, load_plan
 from stacks.domain.errors import InputError
 from stacks.domain.lock import Lock, LockedAmi, LockedImage, lock_path, read_lock
-from stacks.domain.plan import UNRESOLVED_AMI
+from stacks.domain.pinned import UNRESOLVED_AMI
 from tests.environments import changed, plan_of
 
 AMI_ID = "ami-0123456789abcdef0"

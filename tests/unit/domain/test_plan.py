@@ -9,7 +9,7 @@ import pytest
 from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import estimate
 from stacks.domain.lock import Lock, LockedAmi, LockedImage
-from stacks.domain.plan import UNRESOLVED_AMI, ImagePlan
+from stacks.domain.pinned import UNRESOLVED_AMI, ImagePlan
 from stacks.domain.plan_report import plan_document
 from stacks.domain.sizing import task_memory_mib
 from tests.environments import plan_of

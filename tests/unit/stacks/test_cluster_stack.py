@@ -9,7 +9,7 @@ import pytest
 from stacks.constructs.efa_launch_template import NOT_BOUGHT
 from stacks.constructs.run_dashboard import STEP_PATTERN
 from stacks.domain import names
-from stacks.domain.plan import UNRESOLVED_AMI
+from stacks.domain.pinned import UNRESOLVED_AMI
 from stacks.domain.shipped_jobs import shipped_directory
 from tests.synthesized import (
     BLOCK,
