@@ -80,7 +80,7 @@ check_run() {
   mkdir -p "$state/copied" "$NEURONKIT_CHECKPOINT_DIR"
 }
 
-# --- AWS Batch multi-node parallel job: which node this is, and where the main node is ---------------------------
+# --- AWS Batch multi-node parallel job: which node this is, where the main node is, who tells it of a failure ------
 
 find_place() {
   need AWS_BATCH_JOB_NODE_INDEX AWS_BATCH_JOB_NUM_NODES AWS_BATCH_JOB_MAIN_NODE_INDEX
@@ -119,6 +119,35 @@ import json, sys, urllib.request
 with urllib.request.urlopen(sys.argv[1], timeout=10) as answer:
     print(json.load(answer)["Containers"][0]["Networks"][0]["IPv4Addresses"][0])
 ' "$1"
+}
+
+# AWS Batch judges a job by its main node alone, and does nothing to it when another node dies: a node that fails says so
+# in the bucket, and the main node looks there.
+# shellcheck disable=SC2329 # called by trap
+report_failure() {
+  local status=$?
+  if ((status != 0 && signals == 0 && ${NEURONKIT_NODE_RANK:-0} > 0)); then
+    printf 'exit code %d\n' "$status" >"$state/failure"
+    try 3 aws s3 cp --only-show-errors "$state/failure" "$(failures_uri)/node-$NEURONKIT_NODE_RANK" ||
+      say "warning: the main node could not be told that this node failed"
+  fi
+}
+
+look_for_failed_nodes() {
+  if ((NEURONKIT_NODE_RANK > 0 || planned_nodes == 1 || signals > 0)); then
+    return
+  fi
+  local uri keys
+  uri=$(failures_uri)
+  keys=$(aws s3api list-objects-v2 --bucket "$NEURONKIT_BUCKET" --prefix "${uri#s3://*/}/" --output text --query 'Contents[].Key') || return 0
+  if [[ $keys == */node-* ]]; then
+    failed_node=${keys##*/node-}
+    stop TERM "node $failed_node failed, see its log"
+  fi
+}
+
+failures_uri() {
+  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/failures/attempt-$NEURONKIT_ATTEMPT"
 }
 
 # --- Before the command ------------------------------------------------------------------------------------------
@@ -295,35 +324,6 @@ copy_while_running() {
     fi
     look_for_failed_nodes
   done
-}
-
-# AWS Batch judges a job by its main node alone, and does nothing to it when another node dies: a node that fails says so
-# in the bucket, and the main node looks there.
-# shellcheck disable=SC2329 # called by trap
-report_failure() {
-  local status=$?
-  if ((status != 0 && signals == 0 && ${NEURONKIT_NODE_RANK:-0} > 0)); then
-    printf 'exit code %d\n' "$status" >"$state/failure"
-    try 3 aws s3 cp --only-show-errors "$state/failure" "$(failures_uri)/node-$NEURONKIT_NODE_RANK" ||
-      say "warning: the main node could not be told that this node failed"
-  fi
-}
-
-look_for_failed_nodes() {
-  if ((NEURONKIT_NODE_RANK > 0 || planned_nodes == 1 || signals > 0)); then
-    return
-  fi
-  local uri keys
-  uri=$(failures_uri)
-  keys=$(aws s3api list-objects-v2 --bucket "$NEURONKIT_BUCKET" --prefix "${uri#s3://*/}/" --output text --query 'Contents[].Key') || return 0
-  if [[ $keys == */node-* ]]; then
-    failed_node=${keys##*/node-}
-    stop TERM "node $failed_node failed, see its log"
-  fi
-}
-
-failures_uri() {
-  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/failures/attempt-$NEURONKIT_ATTEMPT"
 }
 
 finish() {
