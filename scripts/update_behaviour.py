@@ -45,9 +45,31 @@ CREATE_ONLY: Final[Mapping[str, frozenset[str]]] = {
             "ServiceName ServiceNetworkArn ServiceRegion VpcEndpointType VpcId"
         ),
         "AWS::EC2::VPCGatewayAttachment": "VpcId",
+        "AWS::EFS::FileSystem": "AvailabilityZoneName Encrypted KmsKeyId PerformanceMode",
+        "AWS::EFS::MountTarget": "FileSystemId IpAddress IpAddressType Ipv6Address SubnetId",
+        "AWS::FSx::FileSystem": "BackupId FileSystemType KmsKeyId SecurityGroupIds SubnetIds",
         "AWS::IAM::InstanceProfile": "InstanceProfileName Path",
+        "AWS::IAM::ManagedPolicy": "Description ManagedPolicyName Path",
         "AWS::IAM::Role": "Path RoleName",
+        "AWS::ImageBuilder::Component": (
+            "ChangeDescription Data Description KmsKeyId Name Platform SupportedOsVersions Uri Version"
+        ),
+        "AWS::ImageBuilder::DistributionConfiguration": "Name",
+        "AWS::ImageBuilder::ImagePipeline": "Name",
+        "AWS::ImageBuilder::ImageRecipe": (
+            "AdditionalInstanceConfiguration AmiTags AmiWatermarks BlockDeviceMappings Components Description Name "
+            "ParentImage Version WorkingDirectory"
+        ),
+        "AWS::ImageBuilder::InfrastructureConfiguration": "Name",
+        "AWS::ImageBuilder::LifecyclePolicy": "Name",
+        "AWS::Logs::Delivery": "DeliveryDestinationArn DeliverySourceName",
+        "AWS::Logs::DeliveryDestination": "DeliveryDestinationType DestinationResourceArn Name OutputFormat",
+        "AWS::Logs::DeliverySource": "Name",
         "AWS::Logs::LogGroup": "LogGroupName",
+        "AWS::PCS::Cluster": "Name Networking Size",
+        "AWS::PCS::ComputeNodeGroup": "ClusterId InstanceConfigs Name",
+        "AWS::PCS::Queue": "ClusterId Name",
+        "AWS::ResourceGroups::Group": "Name",
         "AWS::S3::Bucket": "BucketName BucketNamePrefix BucketNamespace",
         "AWS::S3::BucketPolicy": "Bucket",
     }.items()
