@@ -187,6 +187,11 @@ def with_tag(cloud: Cloud, kind: Ec2Kind, key: str, value: str) -> tuple[Ec2Reso
     return tuple(_described(cloud, kind, f"tag:{key}", value))
 
 
+def with_tag_key(cloud: Cloud, kind: Ec2Kind, key: str) -> tuple[Ec2Resource, ...]:
+    """Whatever the tag's value is."""
+    return tuple(_described(cloud, kind, "tag-key", key))
+
+
 def with_name_prefix(cloud: Cloud, kind: Ec2Kind, prefix: str) -> tuple[Ec2Resource, ...]:
     """By the kind's own name where it has one, else by the Name tag."""
     return tuple(_described(cloud, kind, kind.name_filter, f"{prefix}*"))

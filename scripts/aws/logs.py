@@ -34,6 +34,11 @@ def groups_named_like(cloud: Cloud, part: str) -> tuple[LogGroup, ...]:
     return tuple(_group(raw) for raw in raw_groups if part in raw["logGroupName"])
 
 
+def groups_below(cloud: Cloud, prefix: str) -> tuple[LogGroup, ...]:
+    raw_groups = cloud.pages(_SERVICE, "describe_log_groups", "logGroups", logGroupNamePrefix=prefix)
+    return tuple(_group(raw) for raw in raw_groups)
+
+
 def find_group(cloud: Cloud, name: str) -> LogGroup | None:
     raw_groups = cloud.pages(_SERVICE, "describe_log_groups", "logGroups", logGroupNamePrefix=name)
     return next((_group(raw) for raw in raw_groups if raw["logGroupName"] == name), None)

@@ -19,7 +19,11 @@ _ACTION_IN_MESSAGE = re.compile(r"not authorized to perform:? ([a-z0-9-]+:[A-Za-
 _STATED_DENY = re.compile(r"explicit deny in an? ([a-z- ]+?)(?: policy)?(?:[:.,]|$)")
 
 # IAM's names, where they are not "<service>:<Operation>".
-_IAM_PREFIXES = {"resourcegroupstaggingapi": "tag", "service-quotas": "servicequotas"}
+_IAM_PREFIXES = {
+    "efs": "elasticfilesystem",
+    "resourcegroupstaggingapi": "tag",
+    "service-quotas": "servicequotas",
+}
 _IAM_ACTIONS = {
     "s3:ListObjectsV2": "s3:ListBucket",
     "s3:ListObjectVersions": "s3:ListBucketVersions",
