@@ -8,6 +8,7 @@ slurm         bundled data    -> Slurm on AWS PCS      versions, controller size
 unlisted_types, brought_network                       what only the file can say: types without an API name, a VPC
 selection     Environment     -> Selection            the image of each job and the AMI of each cluster
 pinned        Selection + Lock -> AMIs, images         with their ids and digests, where the lock has them
+node_image_sources, node_image_plan                   what node images are made of, and the ones to build
 slurm_plan    Environment     -> SlurmPlan            node groups, queue, names of a cluster under Slurm
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
 compatibility bundled data    -> verdicts             stacks and their lifecycle, hosts, image on driver, degrees, precisions

@@ -13,6 +13,7 @@ from stacks.domain.environment import Environment, Job
 from stacks.domain.lock import Lock
 from stacks.domain.names import ENVIRONMENT_TAG, LIFETIME_TAG, OWNER_TAG, StackNames, stack_names
 from stacks.domain.network_interfaces import NetworkInterface
+from stacks.domain.node_image_plan import NodeImagePlan, node_image_plans
 from stacks.domain.pinned import AmiPlan, ImagePlan, ami_plan, image_plan
 from stacks.domain.selection import SelectedImage, Selection, select
 from stacks.domain.sizing import (
@@ -191,6 +192,8 @@ class Plan:
     projected: tuple[ProjectedCluster, ...]
     jobs: tuple[JobPlan, ...]
     """Without those on a projected cluster."""
+    built_images: tuple[NodeImagePlan, ...] = ()
+    """The node images that the kit builds for Slurm clusters."""
 
     @property
     def stacks(self) -> StackNames:
@@ -244,6 +247,7 @@ def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> 
         clusters=clusters,
         projected=tuple(_projected(environment, name, chip) for name, chip in chips.items() if chip),
         jobs=jobs,
+        built_images=node_image_plans(environment, lock),
     )
 
 
