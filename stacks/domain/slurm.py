@@ -95,10 +95,17 @@ def slurm_settings(level: SettingLevel) -> dict[str, SlurmSetting]:
 
 def node_groups_max() -> int:
     """Of one cluster, the login node's included."""
-    value: int = next(
-        row["value"] for row in read_data("slurm.json")["limits"] if row["name"] == "node_groups_max"
-    )
-    return value
+    return _limit("node_groups_max")
+
+
+def clusters_max() -> int:
+    """Of an account and region, unless it has a higher quota."""
+    return _limit("clusters_max")
+
+
+@functools.cache
+def pcs_regions() -> frozenset[str]:
+    return frozenset(row["region"] for row in read_data("slurm.json")["regions"])
 
 
 def default_login_instance_type() -> str:
@@ -106,9 +113,22 @@ def default_login_instance_type() -> str:
     return name
 
 
+def login_vcpus(instance_type: str) -> tuple[int, str] | None:
+    """With the code of the quota that counts them; None for a type of the user's, of which the bundled data knows nothing."""
+    rows = read_data("slurm.json")["login_nodes"]
+    return next(
+        ((row["vcpus"], row["quota_code"]) for row in rows if row["instance_type"] == instance_type), None
+    )
+
+
 def parent_image() -> ParentImage:
     """What node images start from unless the file says otherwise."""
     return ParentImage(**read_data("slurm.json")["parent_images"][0])
+
+
+def _limit(name: str) -> int:
+    value: int = next(row["value"] for row in read_data("slurm.json")["limits"] if row["name"] == name)
+    return value
 
 
 def is_older(version: str, than: str) -> bool:

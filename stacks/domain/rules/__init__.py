@@ -29,6 +29,11 @@ from stacks.domain.rules import (
     names_and_tags,
     network,
     secrets,
+    slurm,
+    slurm_capacity,
+    slurm_images,
+    slurm_settings,
+    slurm_versions,
     software_fit,
     storage,
     suppressions,
@@ -46,6 +51,7 @@ LIVE_RULES: tuple[Rule, ...] = (
     *live_images.RULES,
     *live_account.RULES,
     *live_network.RULES,
+    *slurm_versions.LIVE_RULES,
 )
 """What only AWS can answer: each has `needs`."""
 
@@ -65,6 +71,11 @@ _FILE_RULES: tuple[Rule, ...] = (
     *job_times.RULES,
     *storage.RULES,
     *ultraservers.RULES,
+    *slurm.RULES,
+    *slurm_versions.RULES,
+    *slurm_images.RULES,
+    *slurm_capacity.RULES,
+    *slurm_settings.RULES,
 )
 _SUPPRESSION_RULES = suppressions.rules_about((*_FILE_RULES, *PLAN_RULES, *LIVE_RULES))
 ALL_RULES: tuple[Rule, ...] = tuple(

@@ -47,6 +47,7 @@ from tests.live_answers import (
     rule,
     subnet,
 )
+from tests.unit.domain import slurm_cases
 
 TRN = "L-2C3B7624"
 INF = "L-1945791B"
@@ -297,6 +298,7 @@ TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
             ({**BROUGHT, NODES: 1}, groups(default=default_group(OPEN_EGRESS))),
         ],
     ),
+    **slurm_cases.LIVE_CASES,
 }  # fmt: skip
 
 
@@ -362,7 +364,8 @@ def test_an_account_in_order_has_no_findings_and_no_open_questions(
 
 
 EVERYTHING = {**BROUGHT, "capacity.block": BLOCK["capacity.hourly"], "clusters.more": {**INF2, "instance_type": "trn1.32xlarge", "capacity": "block"},
-    "capacity.other": {"kind": "spot"}, "clusters.new": {**INF2, "instance_type": "trn3.48xlarge", "shape": "trn3-gen1", "capacity": "other"}}  # fmt: skip
+    "capacity.other": {"kind": "spot"}, "clusters.new": {**INF2, "instance_type": "trn3.48xlarge", "shape": "trn3-gen1", "capacity": "other"},
+    "clusters.slurm": {**INF2, "scheduler": "slurm", "slurm": {"shared_storage": {"kind": "efs"}}}}  # fmt: skip
 
 
 @pytest.mark.parametrize("facts", [LiveFacts(), unanswered("no credentials were found")])
@@ -466,7 +469,7 @@ def test_a_type_in_no_zone_of_the_region_names_the_regions_that_had_it(tmp_path:
 
 def test_what_the_world_refuses_is_an_error_and_what_may_pass_is_none() -> None:
     lenient = {rule.id for rule in LIVE_RULES if rule.severity is not Severity.ERROR}
-    assert lenient == {"NK303", "NK322", "NK329", "NK330", "NK331", "NK345", "NK362", "NK373"}
+    assert lenient == {"NK303", "NK322", "NK329", "NK330", "NK331", "NK345", "NK362", "NK373", "NK649"}
 
 
 def test_one_line_for_each_reason() -> None:

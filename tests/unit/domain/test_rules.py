@@ -18,7 +18,7 @@ from stacks.domain.rules import ALL_RULES, LIVE_RULES, run_rules
 from stacks.domain.rules.names_and_tags import RESERVED_VARIABLES
 from stacks.domain.software import ecs_neuron_amis
 from tests.environments import changed, loaded
-from tests.unit.domain import model_cases, ultraserver_cases
+from tests.unit.domain import model_cases, slurm_cases, ultraserver_cases
 
 TODAY = date(2026, 11, 30)
 BLOCK = {"capacity": {"hourly": {"kind": "capacity-block", "id": "cr-0123456789abcdef0"}}}
@@ -295,6 +295,7 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
     ),
     **ultraserver_cases.CASES,
     **model_cases.MODEL_CASES,
+    **slurm_cases.CASES,
 }  # fmt: skip
 
 
@@ -394,4 +395,5 @@ def test_severities_are_as_decided() -> None:
         "NK203", "NK211", "NK212", "NK218", "NK219", "NK222", "NK223", "NK224", "NK234", "NK245", "NK246", "NK247", "NK248",
         "NK237", "NK238", "NK239", "NK252", "NK264", "NK265", "NK270", "NK272", "NK281", "NK282", "NK284", "NK285", "NK287",
         "NK291", "NK298", "NK601", "NK605", "NK606", "NK607", "NK608", "NK609", "NK611",
+        "NK637", "NK641", "NK642", "NK643", "NK646", "NK654",
     }  # fmt: skip
