@@ -3,6 +3,7 @@
     source/…                       the user's files; the command runs here
     neuronkit/node-bootstrap.sh    started on each node
     neuronkit/neuron.env
+    neuronkit/ultraserver.py       where the nodes are members of UltraServers
 
 The package is known by the hash of the uncompressed archive: the compressed bytes depend on the zlib at hand.
 """
@@ -25,6 +26,7 @@ from stacks.domain.names import package_key
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.render.neuron_env import neuron_env
 from stacks.domain.render.node_bootstrap import node_bootstrap
+from stacks.domain.render.node_programs import node_programs
 from stacks.domain.shipped_jobs import is_shipped, shipped_directory, shipped_jobs
 
 IGNORE_FILE = ".neuronkitignore"
@@ -77,6 +79,8 @@ def pack(job: JobPlan, plan: Plan, source_directory: Path) -> JobPackage:
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.PAX_FORMAT) as tar:
         _add_text(tar, "neuronkit/neuron.env", neuron_env(plan, job), 0o644)
         _add_text(tar, "neuronkit/node-bootstrap.sh", node_bootstrap(plan, job), 0o755)
+        for name, text in node_programs(job):
+            _add_text(tar, f"neuronkit/{name}", text, 0o644)
         for member in members:
             _add_member(tar, member)
     sha256 = hashlib.sha256(archive.getvalue()).hexdigest()

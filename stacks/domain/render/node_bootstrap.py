@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.render.engine import render
+from stacks.domain.render.node_programs import is_in_ultraservers, read_arguments
 
 JAX_ROOT_COMMUNICATION_PORT = 41000
 """axlearn's; for JAX nothing sets NEURON_RT_ROOT_COMM_ID."""
@@ -21,6 +22,13 @@ STOP_GRACE_SECONDS = 15
 LAST_COPY_SECONDS = 90
 ECS_STOP_SECONDS = 120
 """Of the kit's nodes; the grace leaves half of the agent's default (30 s) for copying, too."""
+
+POLL_SECONDS = 2
+PLACE_MINUTES = 15
+"""From the first node's start to the last one's: an image of tens of GB is fetched in between."""
+ORDER_MINUTES = 17
+REFUSAL_SECONDS = 10
+"""Several polls of the other nodes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +55,16 @@ class NodeBootstrap:
     stop_grace_seconds: int
     last_copy_seconds: int
     ecs_stop_seconds: int
+    in_ultraservers: bool
+    orders_nodes: bool
+    ultraserver_nodes: int
+    ultraserver_read_arguments: tuple[str, ...]
+    poll_seconds: int
+    place_polls: int
+    place_minutes: int
+    order_polls: int
+    order_minutes: int
+    refusal_seconds: int
 
 
 def node_bootstrap(plan: Plan, job: JobPlan) -> str:
@@ -73,5 +91,15 @@ def node_bootstrap(plan: Plan, job: JobPlan) -> str:
             stop_grace_seconds=STOP_GRACE_SECONDS,
             last_copy_seconds=LAST_COPY_SECONDS,
             ecs_stop_seconds=ECS_STOP_SECONDS,
+            in_ultraservers=is_in_ultraservers(job),
+            orders_nodes=is_in_ultraservers(job) and job.nodes > 1,
+            ultraserver_nodes=job.ultraserver_nodes,
+            ultraserver_read_arguments=read_arguments(job),
+            poll_seconds=POLL_SECONDS,
+            place_polls=PLACE_MINUTES * 60 // POLL_SECONDS,
+            place_minutes=PLACE_MINUTES,
+            order_polls=ORDER_MINUTES * 60 // POLL_SECONDS,
+            order_minutes=ORDER_MINUTES,
+            refusal_seconds=REFUSAL_SECONDS,
         )
     )

@@ -22,13 +22,15 @@ RESERVED_TAG_PREFIXES = ("aws:", "neuronkit:")
 # The bootstrap's own shell variables, and those that bash lets nobody set.
 RESERVED_VARIABLES = (
     "work", "state", "command", "command_pid", "failed_node", "signals", "planned_nodes", "processes_per_node", "chips",
-    "efa_devices", "sync_seconds", "stop_grace_seconds", "last_copy_seconds",
+    "efa_devices", "sync_seconds", "stop_grace_seconds", "last_copy_seconds", "node_index", "ultraserver_place",
     "BASHOPTS", "BASH_VERSINFO", "EUID", "PPID", "SHELLOPTS", "UID",
 )  # fmt: skip
 # What the kit works out from the file; the job's own value would win over it, or be lost.
 WORKED_OUT_VARIABLES = (
     "NEURON_LOGICAL_NC_CONFIG", "NEURON_RT_VIRTUAL_CORE_SIZE", "NEURON_RT_VISIBLE_CORES", "NEURON_RT_NUM_CORES",
     "NEURON_RT_ROOT_COMM_ID", "NEURON_PJRT_PROCESS_INDEX", "NEURON_PJRT_PROCESSES_NUM_DEVICES",
+    "NEURON_RT_ULTRASERVER_MODE", "NEURON_RT_ULTRASERVER_SERVER_ID", "NEURON_RT_ULTRASERVER_NODE_ID",
+    "NEURON_GLOBAL_TOPOID", "NEURON_GLOBAL_TOPOID0_HOST",
     "JAX_COORDINATOR_ADDRESS", "JAX_NUM_PROCESSES", "JAX_PROCESS_ID",
     "MASTER_ADDR", "MASTER_PORT", "RANK", "LOCAL_RANK", "WORLD_SIZE",
 )  # fmt: skip

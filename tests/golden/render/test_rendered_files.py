@@ -32,6 +32,7 @@ CASES: dict[str, dict[str, Any]] = {
     "jax-one-chip": {f"{ROOT}.instance_type": "trn1.2xlarge", f"{ROOT}.nodes": 1},
     "jax-four-nodes": {},
     "torch-everything": EVERYTHING,
+    "ultraservers": {f"{ROOT}.instance_type": "trn2u.48xlarge", f"{ROOT}.nodes": 8},
 }
 each_case = pytest.mark.parametrize("case", CASES)
 

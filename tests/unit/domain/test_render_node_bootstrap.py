@@ -15,11 +15,25 @@ from stacks.domain.render.neuron_env import neuron_env
 from stacks.domain.render.node_bootstrap import node_bootstrap
 from tests.environments import plan_of
 
+ULTRASERVERS: dict[str, Any] = {"clusters.train.instance_type": "trn2u.48xlarge", "clusters.train.nodes": 8}
+GEN2: dict[str, Any] = {
+    "clusters.train.instance_type": "trn3p.48xlarge",
+    "clusters.train.shape": "trn3-gen2",
+    "clusters.train.logical_core_size": 2,
+    "clusters.train.nodes": 36,
+}
 VARIANTS: dict[str, dict[str, Any]] = {
     "one-process": {"clusters.train.instance_type": "trn1.2xlarge", "clusters.train.nodes": 1},
     "jax": {},
     "jax-several": {"jobs.smoke.processes_per_node": 4},
     "torch": {"jobs.smoke.framework": "torch-neuronx"},
+    "ultraserver": ULTRASERVERS,
+    "one member of an ultraserver": {
+        **ULTRASERVERS,
+        "jobs.smoke.nodes": 1,
+        "jobs.smoke.ultraserver_nodes": 1,
+    },
+    "ultraserver-unknown-modes": GEN2,
     "with-data": {
         "jobs.smoke.data": "s3://corpora/it's",
         "jobs.smoke.command": ["python3", "-c", 'print("$HOME")\n'],
@@ -86,3 +100,21 @@ def test_stopping_fits_into_what_ecs_allows() -> None:
     agent_default, agent_on_our_nodes = 30, 120
     assert grace < agent_default
     assert grace + last_copy < agent_on_our_nodes
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (ULTRASERVERS, "--server-file server_id_4 --node-file node_id_4 --mode-file ultraserver_mode --nodes 4 --modes 1)"),
+        ({**ULTRASERVERS, "jobs.smoke.ultraserver_nodes": 2}, "--server-file server_id_2 --node-file node_id_2 --mode-file ultraserver_mode --nodes 2 --modes 3,2)"),
+        ({**ULTRASERVERS, "jobs.smoke.ultraserver_nodes": 1}, "--nodes 1 --modes 4)"),
+        (GEN2, "--server-file reservation_id --node-file node_id --mode-file ultraserver_mode --nodes 36)"),
+    ],
+)  # fmt: skip
+def test_a_node_reads_its_place_where_its_driver_says_it(changes: dict[str, Any], words: str) -> None:
+    line = next(line for line in script(changes).splitlines() if "ultraserver read" in line)
+    assert words in line
+
+
+def test_nodes_outside_of_ultraservers_look_for_none() -> None:
+    assert "ULTRASERVER" not in script({}).upper()

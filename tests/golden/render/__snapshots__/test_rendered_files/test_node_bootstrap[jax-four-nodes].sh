@@ -13,7 +13,7 @@
 #   whole. Every node's files are copied; the checkpoint counts as complete once node 0's checkpoint.json is in the bucket,
 #   which is copied last.
 # Exit codes: the command's own (128 + n for signal n), or
-#   69  another node of the job failed (only the main node says so)
+#   69  another node of the job failed, or did not report (the main node says which)
 #   74  results, or the checkpoint to resume from, could not be copied
 #   78  the node or the run is not what the job was planned for
 set -euo pipefail
@@ -84,15 +84,16 @@ check_run() {
 
 find_place() {
   need AWS_BATCH_JOB_NODE_INDEX AWS_BATCH_JOB_NUM_NODES AWS_BATCH_JOB_MAIN_NODE_INDEX
-  export NEURONKIT_NODE_RANK=$AWS_BATCH_JOB_NODE_INDEX NEURONKIT_NODES=$AWS_BATCH_JOB_NUM_NODES
-  export NEURONKIT_ATTEMPT=${AWS_BATCH_JOB_ATTEMPT:-1}
+  export NEURONKIT_NODES=$AWS_BATCH_JOB_NUM_NODES NEURONKIT_ATTEMPT=${AWS_BATCH_JOB_ATTEMPT:-1}
+  node_index=$AWS_BATCH_JOB_NODE_INDEX
   if ((NEURONKIT_NODES != planned_nodes)); then
     refuse "AWS Batch runs $NEURONKIT_NODES nodes, the job was planned for $planned_nodes: launch it again"
   fi
   if ((AWS_BATCH_JOB_MAIN_NODE_INDEX != 0)); then
     refuse "the main node is $AWS_BATCH_JOB_MAIN_NODE_INDEX, not 0: the job definition is not the kit's"
   fi
-  if ((NEURONKIT_NODE_RANK == 0)); then
+  export NEURONKIT_NODE_RANK=$node_index
+  if ((node_index == 0)); then
     NEURONKIT_MAIN_ADDRESS=$(own_address)
   else
     need AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS
@@ -101,7 +102,7 @@ find_place() {
   export NEURONKIT_MAIN_ADDRESS
 }
 
-# Batch tells the main node's address to the others only: the main node asks ECS for that of its own task interface.
+# Batch tells the main node's address to the others only: a node asks ECS for that of its own task interface.
 own_address() {
   local address=""
   if [[ -n ${ECS_CONTAINER_METADATA_URI_V4:-} ]]; then
@@ -121,33 +122,42 @@ with urllib.request.urlopen(sys.argv[1], timeout=10) as answer:
 ' "$1"
 }
 
-# AWS Batch judges a job by its main node alone, and does nothing to it when another node dies: a node that fails says so
-# in the bucket, and the main node looks there.
+# AWS Batch judges a job by its main node (index 0) alone, and does nothing to it when another node dies: a node that fails
+# says so in the bucket, and the main node looks there.
 # shellcheck disable=SC2329 # called by trap
 report_failure() {
   local status=$?
-  if ((status != 0 && signals == 0 && ${NEURONKIT_NODE_RANK:-0} > 0)); then
+  if ((status != 0 && signals == 0 && ${node_index:-0} > 0)); then
     printf 'exit code %d\n' "$status" >"$state/failure"
-    try 3 aws s3 cp --only-show-errors "$state/failure" "$(failures_uri)/node-$NEURONKIT_NODE_RANK" ||
+    try 3 aws s3 cp --only-show-errors "$state/failure" "$(failures_uri)/node-$node_index" ||
       say "warning: the main node could not be told that this node failed"
   fi
 }
 
 look_for_failed_nodes() {
-  if ((NEURONKIT_NODE_RANK > 0 || planned_nodes == 1 || signals > 0)); then
+  if ((node_index > 0 || planned_nodes == 1 || signals > 0)); then
     return
   fi
-  local uri keys
-  uri=$(failures_uri)
-  keys=$(aws s3api list-objects-v2 --bucket "$NEURONKIT_BUCKET" --prefix "${uri#s3://*/}/" --output text --query 'Contents[].Key') || return 0
+  find_failed_node
+  if [[ -n $failed_node ]]; then
+    stop TERM "node $failed_node failed, see its log"
+  fi
+}
+
+find_failed_node() {
+  local keys
+  keys=$(list_below "$(failures_uri)/") || return 0
   if [[ $keys == */node-* ]]; then
     failed_node=${keys##*/node-}
-    stop TERM "node $failed_node failed, see its log"
   fi
 }
 
 failures_uri() {
   printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/failures/attempt-$NEURONKIT_ATTEMPT"
+}
+
+list_below() {
+  aws s3api list-objects-v2 --bucket "$NEURONKIT_BUCKET" --prefix "${1#s3://*/}" --output text --query 'Contents[].Key'
 }
 
 # --- Before the command ------------------------------------------------------------------------------------------
