@@ -17,7 +17,7 @@ from stacks.domain.sizing import node_subnet_cidr, public_subnet_cidr
 
 
 class NetworkStack(cdk.Stack):
-    """`node_subnet` and `efa_security_group` are for the clusters.
+    """`vpc`, `node_subnet` and `efa_security_group` are for the other stacks.
 
     The VPC's default security group keeps its rule "all traffic from itself": where the launch template has network
     interfaces, Batch puts a multi-node job's own interfaces into that group, and the rendezvous goes through it.
@@ -27,7 +27,7 @@ class NetworkStack(cdk.Stack):
         self, scope: Construct, id_: str, *, vpc_cidr: str, zone_id: str, **stack_arguments: Any
     ) -> None:
         super().__init__(scope, id_, **stack_arguments)
-        vpc = self._vpc(vpc_cidr)
+        self.vpc = vpc = self._vpc(vpc_cidr)
         public = RoutedSubnet(self, "Public", vpc=vpc, zone_id=zone_id, cidr=public_subnet_cidr(vpc_cidr))
         nodes = RoutedSubnet(self, "Node", vpc=vpc, zone_id=zone_id, cidr=node_subnet_cidr(vpc_cidr))
         nat_gateway = self._nat_gateway(public, self._internet_gateway(vpc))
