@@ -27,8 +27,8 @@ class Ec2Kind:
     gone: tuple[str, ...] = ()
     filters_parameter: str = "Filters"
     name_filter: str = "tag:Name"
-    only_own: bool = False
-    """Without saying so, the call would look through everybody's."""
+    owners_parameter: str | None = None
+    """Without "self" there, the call would look through everybody's."""
 
 
 INSTANCE = Ec2Kind(
@@ -118,7 +118,25 @@ PLACEMENT_GROUP = Ec2Kind(
     name_filter="group-name",
 )
 SNAPSHOT = Ec2Kind(
-    "snapshot", "describe_snapshots", "Snapshots", "SnapshotId", "snapshot", state_key="State", only_own=True
+    "snapshot",
+    "describe_snapshots",
+    "Snapshots",
+    "SnapshotId",
+    "snapshot",
+    state_key="State",
+    owners_parameter="OwnerIds",
+)
+IMAGE = Ec2Kind(
+    "image",
+    "describe_images",
+    "Images",
+    "ImageId",
+    "image",
+    name_key="Name",
+    state_key="State",
+    gone=("deregistered",),
+    name_filter="name",
+    owners_parameter="Owners",
 )
 KINDS = (
     INSTANCE,
@@ -134,6 +152,7 @@ KINDS = (
     VPC,
     LAUNCH_TEMPLATE,
     PLACEMENT_GROUP,
+    IMAGE,
     SNAPSHOT,
 )
 
@@ -221,6 +240,8 @@ DELETIONS: Mapping[str, tuple[str, str, bool]] = {
     SECURITY_GROUP.name: ("delete_security_group", "GroupId", False),
     LAUNCH_TEMPLATE.name: ("delete_launch_template", "LaunchTemplateId", False),
     PLACEMENT_GROUP.name: ("delete_placement_group", "GroupName", False),
+    IMAGE.name: ("deregister_image", "ImageId", False),
+    SNAPSHOT.name: ("delete_snapshot", "SnapshotId", False),
 }
 
 
@@ -266,8 +287,8 @@ def reservations_with_tag(cloud: Cloud, key: str, value: str) -> tuple[CapacityR
 
 def _described(cloud: Cloud, kind: Ec2Kind, filter_name: str, value: str) -> Iterator[Ec2Resource]:
     filters: dict[str, Any] = {kind.filters_parameter: [{"Name": filter_name, "Values": [value]}]}
-    if kind.only_own:
-        filters["OwnerIds"] = ["self"]
+    if kind.owners_parameter:
+        filters[kind.owners_parameter] = ["self"]
     for raw in cloud.pages(_SERVICE, kind.operation, kind.key, **filters):
         # DescribeInstances wraps instances in reservations.
         for item in raw["Instances"] if kind is INSTANCE else (raw,):

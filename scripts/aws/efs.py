@@ -9,6 +9,7 @@ from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
 
 _SERVICE: Final = "efs"
+BUSY_STATES: Final = ("creating", "updating", "deleting")
 _GONE: Final = ("FileSystemNotFound", "MountTargetNotFound")
 
 

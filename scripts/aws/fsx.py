@@ -9,6 +9,8 @@ from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
 
 _SERVICE: Final = "fsx"
+BUSY_STATES: Final = ("CREATING", "UPDATING", "DELETING", "TRANSFERRING", "PENDING", "COPYING")
+"""Of file systems and of backups."""
 _GONE: Final = ("FileSystemNotFound", "BackupNotFound")
 _STATE_UNSAID: Final = "UNKNOWN"
 
@@ -52,16 +54,21 @@ def find_file_system(cloud: Cloud, file_system_id: str) -> FileSystem | None:
 def backups(cloud: Cloud) -> tuple[Backup, ...]:
     raw_backups = cloud.pages(_SERVICE, "describe_backups", "Backups")
     return tuple(
-        Backup(
-            id=raw["BackupId"],
-            arn=raw["ResourceARN"],
-            state=raw["Lifecycle"],
-            file_system_id=(raw.get("FileSystem") or {}).get("FileSystemId", ""),
-            tags=_tags(raw),
-        )
+        _backup(raw)
         for raw in raw_backups
         if raw.get("Type") != "AUTOMATIC" and raw["Lifecycle"] != "DELETED"
     )
+
+
+def find_backup(cloud: Cloud, backup_id: str) -> Backup | None:
+    try:
+        answer = cloud.call(_SERVICE, "describe_backups", BackupIds=[backup_id])
+    except AwsError as error:
+        if error.code in _GONE:
+            return None
+        raise
+    found = (_backup(raw) for raw in answer["Backups"])
+    return next((backup for backup in found if backup.state != "DELETED"), None)
 
 
 def delete_file_system(cloud: Cloud, file_system_id: str) -> None:
@@ -89,6 +96,16 @@ def _file_system(raw: dict[str, Any]) -> FileSystem:
         state=raw.get("Lifecycle", _STATE_UNSAID),
         reason=(raw.get("FailureDetails") or {}).get("Message", ""),
         capacity_gib=raw.get("StorageCapacity", 0),
+        tags=_tags(raw),
+    )
+
+
+def _backup(raw: dict[str, Any]) -> Backup:
+    return Backup(
+        id=raw["BackupId"],
+        arn=raw["ResourceARN"],
+        state=raw["Lifecycle"],
+        file_system_id=(raw.get("FileSystem") or {}).get("FileSystemId", ""),
         tags=_tags(raw),
     )
 

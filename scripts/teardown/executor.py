@@ -10,16 +10,18 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from scripts.aws import batch, cloudformation, ec2, logs, s3
+from scripts.aws import batch, cloudformation, ec2, log_deliveries, logs, s3
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, AwsError, CredentialsError, UnreachableError
 from scripts.teardown import order
 from scripts.teardown.inventory import take_inventory
 from scripts.teardown.leftovers import explain_stack
 from scripts.teardown.model import Action, Inventory, Item, Stage, Step, Target
+from scripts.teardown.slow_removals import NOT_YET, SLOW, Standing
 
 ATTEMPTS_MAX = 3
 WAIT_MINUTES_MAX = 120
+CONFLICT_MINUTES_MAX = 10
 _SAY_AGAIN_SECONDS = 60.0
 _JOB_REASON = "neuronkit destroy"
 
@@ -107,8 +109,23 @@ class Executor:
             logs.delete_group(self.cloud, step.id)
         elif step.kind == order.JOB_DEFINITION:
             batch.deregister_job_definition(self.cloud, step.id)
+        elif step.kind in log_deliveries.KINDS:
+            log_deliveries.delete(self.cloud, step.kind, step.id)
+        elif step.kind in SLOW:
+            self._begin_slow(step)
         else:
             ec2.delete(self.cloud, step.kind, step.id)
+
+    def _begin_slow(self, step: Step) -> None:
+        """A conflict may only mean that AWS still works on a neighbour."""
+        waited = 0.0
+        while True:
+            try:
+                return SLOW[step.kind].begin(self.cloud, step.id)
+            except AwsError as error:
+                if error.code not in NOT_YET or waited >= CONFLICT_MINUTES_MAX * 60:
+                    raise
+            waited += self._sleep()
 
     def _emptying(self, step: Step) -> Callable[[int], None]:
         return lambda count: self.say(f"  {step.label}: {count} object versions deleted")
@@ -118,6 +135,8 @@ class Executor:
             self._wait_for_stack(step)
         elif step.stage is Stage.JOBS:
             self._wait_for_job(step)
+        elif step.kind in SLOW:
+            self._wait_for_slow(step)
         elif step.action is Action.WAIT:
             self._wait_for_item(step)
 
@@ -125,6 +144,21 @@ class Executor:
         """One pause: the next inventory tells whether it is gone."""
         self._attempts[step.key] += self._waited_seconds > WAIT_MINUTES_MAX * 60
         self._sleep()
+
+    def _wait_for_slow(self, step: Step) -> None:
+        """Until it is gone; of what AWS was busy with otherwise, until it can be deleted."""
+        last: list[Standing | None] = [None]
+
+        def is_over() -> bool:
+            last[0] = SLOW[step.kind].look(self.cloud, step.id)
+            if last[0] is None or last[0].has_failed:
+                return True
+            return step.action is Action.WAIT and not last[0].is_busy
+
+        if not self._wait_until(step.label, is_over, lambda: last[0].state if last[0] else ""):
+            self._give_up_waiting(step)
+        elif last[0] is not None and step.action is Action.DELETE:
+            self._fail(step, f"{last[0].state} {last[0].why}".rstrip())
 
     def _wait_for_job(self, step: Step) -> None:
         if not self._wait_until(f"job {step.name} to end", lambda: self._job_has_ended(step.id)):
@@ -142,7 +176,7 @@ class Executor:
             last[0] = cloudformation.find_stack(self.cloud, step.id)
             return last[0] is None or not last[0].is_busy
 
-        if not self._wait_until(f"stack {step.name}", is_idle):
+        if not self._wait_until(f"stack {step.name}", is_idle, lambda: self._worked_on(step.id)):
             self._attempts[step.key] = ATTEMPTS_MAX
             self._fail(
                 step, f"still busy after {WAIT_MINUTES_MAX} minutes; give the same command again later"
@@ -154,14 +188,25 @@ class Executor:
         self._attempts[step.key] = ATTEMPTS_MAX
         self._fail(step, f"still busy after {WAIT_MINUTES_MAX} minutes; give the same command again later")
 
-    def _wait_until(self, what: str, is_over: Callable[[], bool]) -> bool:
+    def _worked_on(self, stack_id: str) -> str:
+        """Said, not needed: a refused question is no reason to stop."""
+        try:
+            resources = cloudformation.resources(self.cloud, stack_id)
+        except AwsError:
+            return ""
+        return ", ".join(f"{r.type} {r.logical_id}" for r in resources if r.status.endswith("_IN_PROGRESS"))
+
+    def _wait_until(
+        self, what: str, is_over: Callable[[], bool], doing: Callable[[], str] = lambda: ""
+    ) -> bool:
         waited = said = 0.0
         while not is_over():
             if waited >= WAIT_MINUTES_MAX * 60:
                 return False
             if waited - said >= _SAY_AGAIN_SECONDS:
                 said = waited
-                self.say(f"  waiting for {what} ({waited / 60:.0f} min)")
+                words = doing()
+                self.say(f"  waiting for {what} ({waited / 60:.0f} min){f': {words}' if words else ''}")
             waited += self._sleep()
         return True
 

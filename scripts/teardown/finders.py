@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable
 
 from scripts.aws import batch, ec2, ecs, kms, logs, s3
 from scripts.aws.cloud import Cloud
+from scripts.teardown.found import Found, Question, sorted_out
 from scripts.teardown.model import Item, JobItem, Ownership
 from scripts.teardown.order import BUCKET, JOB_DEFINITION, LOG_GROUP
 from scripts.teardown.scope import Scope
+from scripts.teardown.slurm_finders import SLURM_QUESTIONS, is_of_living_cluster
+from scripts.teardown.storage_finders import backups, file_systems
 from stacks.domain.names import ENVIRONMENT_TAG
 
-NAMED_ONLY = "named like the environment, but not tagged with it"
+_ID_OF_ANOTHER_SERVICE = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
 _BY_NAME_TOO = (
     ec2.NETWORK_INTERFACE,
     ec2.VOLUME,
@@ -20,18 +23,6 @@ _BY_NAME_TOO = (
     ec2.LAUNCH_TEMPLATE,
     ec2.PLACEMENT_GROUP,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    loose: tuple[Item, ...] = ()
-    suspects: tuple[Item, ...] = ()
-    kept: tuple[Item, ...] = ()
-    jobs: tuple[JobItem, ...] = ()
-    buckets: tuple[str, ...] = ()
-
-
-Question = Callable[[Cloud, Scope], Found]
 
 
 def queues_and_jobs(cloud: Cloud, scope: Scope) -> Found:
@@ -44,11 +35,11 @@ def queues_and_jobs(cloud: Cloud, scope: Scope) -> Found:
     jobs = tuple(
         JobItem(job.name, job.id, job.state) for arn in ours for job in batch.active_jobs(cloud, arn)
     )
-    return _with_jobs(_sorted_out(scope, found), jobs)
+    return _with_jobs(sorted_out(scope, found), jobs)
 
 
 def compute_environments(cloud: Cloud, scope: Scope) -> Found:
-    return _sorted_out(
+    return sorted_out(
         scope,
         [
             ("compute environment", environment.arn, environment.name, environment.tags)
@@ -58,7 +49,7 @@ def compute_environments(cloud: Cloud, scope: Scope) -> Found:
 
 
 def job_definitions(cloud: Cloud, scope: Scope) -> Found:
-    found = _sorted_out(
+    found = sorted_out(
         scope,
         [
             (JOB_DEFINITION, definition.arn, f"{definition.name}:{definition.revision}", definition.tags)
@@ -82,7 +73,7 @@ def buckets(cloud: Cloud, scope: Scope) -> Found:
         *_retained_buckets(scope),
     }
     tags = {name: tags for name in sorted(names) if (tags := s3.bucket_tags(cloud, name)) is not None}
-    found = _sorted_out(scope, [(BUCKET, name, name, tags[name]) for name in tags])
+    found = sorted_out(scope, [(BUCKET, name, name, tags[name]) for name in tags])
     ours = tuple(
         name
         for name in tags
@@ -92,7 +83,12 @@ def buckets(cloud: Cloud, scope: Scope) -> Found:
 
 
 def _retained_buckets(scope: Scope) -> Iterable[str]:
-    return (id_ for id_ in scope.retained if not id_.startswith(("arn:", "/")))
+    """Those that may be one: a name of S3's, where other services have ids of AWS's making, ARNs or paths."""
+    return (
+        id_
+        for id_ in scope.retained
+        if not id_.startswith(("arn:", "/")) and not _ID_OF_ANOTHER_SERVICE.fullmatch(id_)
+    )
 
 
 def log_groups(cloud: Cloud, scope: Scope) -> Found:
@@ -103,7 +99,7 @@ def log_groups(cloud: Cloud, scope: Scope) -> Found:
     }
     tagged = (logs.find_group(cloud, name) for name in _tagged_ids(scope, ":log-group:"))
     groups |= {group.name: group for group in tagged if group is not None}
-    return _sorted_out(
+    return sorted_out(
         scope,
         [(LOG_GROUP, group.name, group.name, logs.group_tags(cloud, group.arn)) for group in groups.values()],
     )
@@ -114,10 +110,11 @@ def ec2_kind(kind: ec2.Ec2Kind) -> Question:
         found = {item.id: item for item in ec2.with_tag(cloud, kind, ENVIRONMENT_TAG, scope.environment)}
         if kind in _BY_NAME_TOO:
             found |= {item.id: item for item in ec2.with_name_prefix(cloud, kind, scope.prefix)}
-        return _sorted_out(
+        mine = [item for item in found.values() if not is_of_living_cluster(scope, item.tags)]
+        return sorted_out(
             scope,
-            [(item.kind, item.id, item.name, item.tags) for item in found.values()],
-            {item.id: item.state for item in found.values()},
+            [(item.kind, item.id, item.name, item.tags) for item in mine],
+            {item.id: item.state for item in mine},
         )
 
     return ask
@@ -161,32 +158,17 @@ def _has_a_finder(arn: str) -> bool:
         return resource.split("/")[0] in {"capacity-reservation", *(kind.arn_type for kind in ec2.KINDS)}
     if service == "batch":
         return resource.startswith(("job-definition/", "job-queue/", "compute-environment/"))
-    return service in ("s3", "cloudformation") or (service == "logs" and resource.startswith("log-group:"))
+    if service == "logs":
+        return resource.startswith(("log-group:", "delivery:", "delivery-source:", "delivery-destination:"))
+    if service in ("elasticfilesystem", "fsx"):
+        return resource.startswith(("file-system/", "backup/"))
+    return service in ("s3", "cloudformation", "pcs")
 
 
 def _tagged_ids(scope: Scope, marker: str) -> tuple[str, ...]:
     """What follows the marker in the ARNs that the tagging API listed."""
     ids = (arn.partition(marker)[2] for arn in scope.tagged_arns if marker in arn)
     return tuple(id_.removesuffix(":*") for id_ in ids)
-
-
-def _sorted_out(
-    scope: Scope,
-    found: Iterable[tuple[str, str, str, dict[str, str]]],
-    states: dict[str, str] | None = None,
-) -> Found:
-    loose: list[Item] = []
-    suspects: list[Item] = []
-    for kind, id_, name, tags in found:
-        if scope.is_member(tags, id_, name):
-            continue
-        owner = scope.ownership(tags, id_, name)
-        state = (states or {}).get(id_, "")
-        if owner is Ownership.OURS:
-            loose.append(Item(kind, id_, name, state))
-        elif owner is Ownership.SUSPECT:
-            suspects.append(Item(kind, id_, name, state, NAMED_ONLY))
-    return Found(loose=tuple(loose), suspects=tuple(suspects))
 
 
 def _with_jobs(found: Found, jobs: tuple[JobItem, ...]) -> Found:
@@ -200,5 +182,8 @@ QUESTIONS: tuple[tuple[str, Question], ...] = (
     ("buckets", buckets),
     ("log groups", log_groups),
     *((f"{kind.name}s", ec2_kind(kind)) for kind in ec2.KINDS),
+    ("shared file systems", file_systems),
+    ("backups of file systems", backups),
+    *SLURM_QUESTIONS,
     ("other tagged resources", other_tagged),
 )

@@ -11,13 +11,14 @@ from typing import TypeVar
 
 from scripts.aws import cloudformation, ec2, tagging
 from scripts.aws.cloud import Cloud
-from scripts.aws.cloudformation import Stack
+from scripts.aws.cloudformation import Stack, StackResource
 from scripts.aws.ec2 import CapacityReservation
 from scripts.aws.translation import AwsError, CredentialsError, UnreachableError
-from scripts.teardown.finders import NAMED_ONLY, QUESTIONS, Found, Question
+from scripts.teardown.finders import QUESTIONS
+from scripts.teardown.found import NAMED_ONLY, Found, Question
 from scripts.teardown.model import Inventory, Item, PaidUntil, StackItem, Target, Unanswered
 from scripts.teardown.order import STACK
-from scripts.teardown.scope import Scope
+from scripts.teardown.scope import Scope, SlurmScope
 from stacks.domain.names import ENVIRONMENT_TAG
 
 _QUESTIONS_AT_ONCE = 8
@@ -30,13 +31,16 @@ def take_inventory(cloud: Cloud, target: Target) -> Inventory:
     ours = tuple(stack for stack in stacks if _is_ours(cloud, stack, target))
     scope = _scope(cloud, target, ours)
     tagged, unanswered = _tagged(cloud, target)
+    if any(_is_of_pcs_or_storage(arn) for arn in tagged):
+        scope = replace(scope, slurm=replace(scope.slurm, is_used=True))
     answers = _ask_all(cloud, replace(scope, tagged_arns=tagged))
     paid, bought, paid_unanswered = _capacities(cloud, target)
     found = [part for part, _ in answers]
     return Inventory(
         stacks=tuple(StackItem(stack.name, stack.id, stack.status, stack.is_protected) for stack in ours),
         jobs=tuple(job for part in found for job in part.jobs),
-        loose=tuple(sorted(item for part in found for item in part.loose)),
+        # Two questions may find the same thing.
+        loose=tuple(sorted({item for part in found for item in part.loose})),
         suspects=(
             *_suspect_stacks(stacks, ours, scope),
             *sorted(item for part in found for item in part.suspects),
@@ -45,6 +49,7 @@ def take_inventory(cloud: Cloud, target: Target) -> Inventory:
         paid=paid,
         unanswered=(*unanswered, *paid_unanswered, *(gap for _, gaps in answers for gap in gaps)),
         buckets=tuple(name for part in found for name in part.buckets),
+        notices=tuple(notice for part in found for notice in part.notices),
     )
 
 
@@ -56,25 +61,57 @@ def _is_ours(cloud: Cloud, stack: Stack, target: Target) -> bool:
 
 
 def _scope(cloud: Cloud, target: Target, ours: tuple[Stack, ...]) -> Scope:
-    members = (resource for stack in ours for resource in cloudformation.resources(cloud, stack.id))
+    living = [
+        (stack, r) for stack in ours for r in cloudformation.resources(cloud, stack.id) if r.physical_id
+    ]
+    former = _resources_of_deleted_stacks(cloud, target)
+    # A deletion that failed half-way has let go of some already.
+    every = [*(resource for _, resource in living), *former]
+    retained = frozenset(r.physical_id for r in every if r.status == "DELETE_SKIPPED")
     return Scope(
         environment=target.environment,
-        members=frozenset(resource.physical_id for resource in members if resource.physical_id),
+        members=frozenset(resource.physical_id for _, resource in living) - retained,
         stack_ids=frozenset(stack.id for stack in ours),
-        retained=frozenset(_retained(cloud, target)),
+        retained=retained,
+        slurm=_slurm_scope(target, living, former),
     )
 
 
-def _retained(cloud: Cloud, target: Target) -> list[str]:
-    """What CloudFormation left behind on purpose when it deleted stacks of ours."""
-    retained: list[str] = []
+def _resources_of_deleted_stacks(cloud: Cloud, target: Target) -> list[StackResource]:
+    """Of ours, while CloudFormation remembers them."""
+    found: list[StackResource] = []
     for stack_id in cloudformation.deleted_stack_ids(cloud, target.stacks.all):
         stack = cloudformation.find_stack(cloud, stack_id)
-        if stack is None or stack.tags.get(ENVIRONMENT_TAG) != target.environment:
-            continue
-        resources = cloudformation.resources(cloud, stack_id)
-        retained += [r.physical_id for r in resources if r.status == "DELETE_SKIPPED" and r.physical_id]
-    return retained
+        if stack is not None and stack.tags.get(ENVIRONMENT_TAG) == target.environment:
+            found += [r for r in cloudformation.resources(cloud, stack_id) if r.physical_id]
+    return found
+
+
+def _slurm_scope(
+    target: Target, living: list[tuple[Stack, StackResource]], former: list[StackResource]
+) -> SlurmScope:
+    is_there = [(stack, r) for stack, r in living if _is_pcs(r) and r.status != "DELETE_COMPLETE"]
+    over = [r for r in (*(r for _, r in living), *former) if _is_pcs(r) and r.status == "DELETE_COMPLETE"]
+    stuck = (r for stack, r in is_there if stack.status == r.status == "DELETE_FAILED")
+    return SlurmScope(
+        is_used=target.uses_slurm or bool(is_there or over),
+        living=frozenset(_pcs_id(r) for _, r in is_there if r.type == "AWS::PCS::Cluster"),
+        gone=frozenset(_pcs_id(r) for r in over if r.type != "AWS::PCS::Queue"),
+        stuck=frozenset(r.physical_id for r in stuck),
+    )
+
+
+def _is_pcs(resource: StackResource) -> bool:
+    return resource.type.startswith("AWS::PCS::")
+
+
+def _pcs_id(resource: StackResource) -> str:
+    """The last part of the ARN, which CloudFormation has for PCS's resources."""
+    return resource.physical_id.rpartition("/")[2]
+
+
+def _is_of_pcs_or_storage(arn: str) -> bool:
+    return arn.split(":")[2] in ("pcs", "elasticfilesystem", "fsx")
 
 
 def _tagged(cloud: Cloud, target: Target) -> tuple[tuple[str, ...], tuple[Unanswered, ...]]:

@@ -10,6 +10,7 @@ from scripts.aws import cloudformation, ec2
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
 from scripts.aws.translation import AwsError
+from scripts.pcs_status import errors_in_words, pcs_resources
 from scripts.teardown import order
 from scripts.teardown.model import Inventory, Item, PaidUntil, Unanswered
 
@@ -83,6 +84,7 @@ def explain_stack(cloud: Cloud, stack: Stack) -> str:
             for resource in resources
             if resource.status == "DELETE_FAILED"
         ]
+        reasons += errors_in_words(pcs_resources(cloud, resources))
         vpcs = [
             r.physical_id for r in resources if r.type == "AWS::EC2::VPC" and r.status != "DELETE_COMPLETE"
         ]

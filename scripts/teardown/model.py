@@ -17,6 +17,8 @@ class Target:
     bootstrap_stack: str
     capacities: tuple[tuple[str, str], ...]
     """Name and id of each reservation or block that the file names."""
+    uses_slurm: bool = False
+    """Whether the file has a Slurm cluster now."""
 
 
 class Ownership(StrEnum):
@@ -90,6 +92,8 @@ class Inventory:
     unanswered: tuple[Unanswered, ...] = ()
     buckets: tuple[str, ...] = ()
     """All of ours, those of living stacks, too: their data goes with them."""
+    notices: tuple[str, ...] = ()
+    """What else ends or is lost, in words: nodes that run, data on shared file systems."""
 
     @property
     def is_empty(self) -> bool:
@@ -101,13 +105,18 @@ class Stage(IntEnum):
     """In this order; within a stage, steps do not depend on each other."""
 
     JOBS = 1
-    CLUSTERS = 2
-    LOOSE_INSTANCES = 3
-    LOOSE_NETWORK = 4
-    LOOSE_GROUPS = 5
-    STORAGE = 6
-    NETWORK = 7
-    REMAINS = 8
+    QUEUES = 2
+    NODE_GROUPS = 3
+    CONTROLLERS = 4
+    CLUSTERS = 5
+    LOOSE_INSTANCES = 6
+    LOOSE_NETWORK = 7
+    LOOSE_GROUPS = 8
+    STORAGE = 9
+    NETWORK = 10
+    REMAINS = 11
+    LAST = 12
+    """What something of REMAINS has to let go first."""
 
 
 class Action(StrEnum):

@@ -1,11 +1,14 @@
 """Inventory -> the steps that remove it, in the order of who depends on whom. Pure.
 
-Jobs first (they use the clusters), cluster stacks next (they use network and bucket), then what lies loose in the
-network and would keep it alive, then the storage and network stacks, and last what outlives stacks on purpose.
+Jobs first (they use the clusters). Then what AWS PCS has that no stack deletes any more: queues (their nodes end with
+them, those of static groups, too), node groups, controllers. Cluster stacks next (they use network and bucket), then what
+lies loose in the network and would keep it alive, then the storage and network stacks, and last what outlives stacks on
+purpose.
 """
 
 from __future__ import annotations
 
+from scripts.aws import efs, fsx, log_deliveries, pcs
 from scripts.teardown.model import Action, Inventory, Item, StackItem, Stage, Step
 from stacks.domain.names import StackNames
 
@@ -14,8 +17,18 @@ JOB = "job"
 BUCKET = "bucket"
 LOG_GROUP = "log group"
 JOB_DEFINITION = "job definition"
+EFS_FILE_SYSTEM = "EFS file system"
+EFS_MOUNT_TARGET = "EFS mount target"
+FSX_FILE_SYSTEM = "FSx file system"
+FSX_BACKUP = "FSx backup"
 
 _STAGE_OF_KIND = {
+    pcs.QUEUE: Stage.QUEUES,
+    pcs.NODE_GROUP: Stage.NODE_GROUPS,
+    pcs.CLUSTER: Stage.CONTROLLERS,
+    # Their interfaces would keep the network alive.
+    EFS_MOUNT_TARGET: Stage.LOOSE_NETWORK,
+    FSX_FILE_SYSTEM: Stage.LOOSE_NETWORK,
     "instance": Stage.LOOSE_INSTANCES,
     "network interface": Stage.LOOSE_NETWORK,
     "NAT gateway": Stage.LOOSE_NETWORK,
@@ -28,6 +41,13 @@ _STAGE_OF_KIND = {
     LOG_GROUP: Stage.REMAINS,
     JOB_DEFINITION: Stage.REMAINS,
     BUCKET: Stage.REMAINS,
+    EFS_FILE_SYSTEM: Stage.REMAINS,
+    FSX_BACKUP: Stage.REMAINS,
+    "image": Stage.REMAINS,
+    "snapshot": Stage.LAST,
+    log_deliveries.DELIVERY: Stage.REMAINS,
+    log_deliveries.SOURCE: Stage.LAST,
+    log_deliveries.DESTINATION: Stage.LAST,
 }
 # Somebody uses it, or AWS is busy with it: it becomes deletable, or goes away, by itself.
 _TRANSIENT_STATES = {
@@ -36,6 +56,13 @@ _TRANSIENT_STATES = {
     "VPC endpoint": ("deleting",),
     "placement group": ("deleting",),
     "network interface": ("detaching",),
+    "image": ("pending",),
+    "snapshot": ("pending",),
+    **dict.fromkeys(pcs.KINDS, pcs.BUSY_STATES),
+    EFS_FILE_SYSTEM: efs.BUSY_STATES,
+    EFS_MOUNT_TARGET: efs.BUSY_STATES,
+    FSX_FILE_SYSTEM: fsx.BUSY_STATES,
+    FSX_BACKUP: fsx.BUSY_STATES,
 }
 _IN_USE_STATES = {
     "network interface": ("in-use", "associated", "attaching"),

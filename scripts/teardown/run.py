@@ -50,6 +50,7 @@ def _announcement(cloud: Cloud, target: Target, inventory: Inventory) -> str:
     lines += [f"  running job {job.name} ({job.state}) will be stopped" for job in inventory.jobs]
     lines += [f"  stack {stack.name} ({stack.status})" for stack in reversed(inventory.stacks)]
     lines += [f"  {item.label}" for item in inventory.loose]
+    lines += [f"  {notice}" for notice in inventory.notices]
     lines += [f"  all data in bucket {name}: {_amount(cloud, name)}" for name in inventory.buckets]
     return "\n".join(lines)
 

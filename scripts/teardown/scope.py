@@ -13,6 +13,20 @@ STACK_ID_TAG = "aws:cloudformation:stack-id"
 
 
 @dataclass(frozen=True, slots=True)
+class SlurmScope:
+    """What the stacks say of AWS PCS, whose resources are asked about only where there is a reason to."""
+
+    is_used: bool = False
+    """By the file, by a stack of ours that is or was there, or by something that carries our tag."""
+    living: frozenset[str] = frozenset()
+    """Ids of the PCS clusters of living stacks: what PCS made for them is PCS's affair."""
+    gone: frozenset[str] = frozenset()
+    """Ids of PCS clusters and node groups of ours that CloudFormation has deleted: what still names them is left over."""
+    stuck: frozenset[str] = frozenset()
+    """ARNs of PCS resources that CloudFormation failed to delete: its known weakness, so the kit deletes them itself."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """`members` are physical ids of living stacks of ours: CloudFormation deletes them, we do not."""
 
@@ -20,7 +34,8 @@ class Scope:
     members: frozenset[str] = frozenset()
     stack_ids: frozenset[str] = frozenset()
     retained: frozenset[str] = frozenset()
-    """Physical ids that CloudFormation left behind on purpose when it deleted a stack of ours."""
+    """Physical ids that CloudFormation left behind on purpose when it deleted, or began to delete, a stack of ours."""
+    slurm: SlurmScope = field(default_factory=lambda: SlurmScope())
     tagged_arns: tuple[str, ...] = field(default=())
 
     @property
@@ -28,6 +43,8 @@ class Scope:
         return f"{self.environment}-"
 
     def is_member(self, tags: Mapping[str, str], *ids: str) -> bool:
+        if any(id_ in self.retained for id_ in ids):
+            return False
         return tags.get(STACK_ID_TAG) in self.stack_ids or any(id_ in self.members for id_ in ids)
 
     def ownership(self, tags: Mapping[str, str], *ids: str) -> Ownership | None:

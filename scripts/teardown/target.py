@@ -13,9 +13,14 @@ def target_of(environment: Environment) -> Target:
         environment=environment.name,
         # With the network's name, whatever the file says now: it may have said `vpc: new` when it was deployed.
         # A network that the user brought is in no stack, so nothing here can name it.
-        stacks=stack_names(environment.name, tuple(environment.clusters)),
+        # With the image's name likewise: it needs nobody's lock to be deleted.
+        stacks=stack_names(environment.name, tuple(environment.clusters), image=True),
         bootstrap_stack=bootstrap_stack_name(environment.cdk.qualifier),
         capacities=tuple(
-            (name, capacity.id) for name, capacity in environment.capacity.items() if capacity.id
+            (name, id_)
+            for name, capacity in environment.capacity.items()
+            for id_ in (capacity.id, *capacity.ids)
+            if id_
         ),
+        uses_slurm=any(cluster.scheduler == "slurm" for cluster in environment.clusters.values()),
     )

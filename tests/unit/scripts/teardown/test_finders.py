@@ -9,7 +9,7 @@ import pytest
 from scripts.aws.batch import JobDefinition, JobQueue, JobSummary
 from scripts.aws.logs import LogGroup
 from scripts.teardown import finders
-from scripts.teardown.finders import Found
+from scripts.teardown.found import Found
 from scripts.teardown.model import Item, JobItem
 from scripts.teardown.scope import Scope
 from stacks.domain.names import ENVIRONMENT_TAG
@@ -141,7 +141,13 @@ ARNS = [
     ("arn:aws:logs:us-east-2:1:log-group:x", "covered"),
     ("arn:aws:cloudformation:us-east-2:1:stack/s/1", "covered"),
     ("arn:aws:sns:us-east-2:1:alarms", "loose"),
-    ("arn:aws:fsx:us-east-2:1:file-system/fs-1", "loose"),
+    ("arn:aws:fsx:us-east-2:1:file-system/fs-1", "covered"),
+    ("arn:aws:fsx:us-east-2:1:volume/fs-1/fsvol-1", "loose"),
+    ("arn:aws:elasticfilesystem:us-east-2:1:file-system/fs-2", "covered"),
+    ("arn:aws:elasticfilesystem:us-east-2:1:access-point/fsap-1", "loose"),
+    ("arn:aws:pcs:us-east-2:1:cluster/pcs_1", "covered"),
+    ("arn:aws:logs:us-east-2:1:delivery-source:s", "covered"),
+    ("arn:aws:imagebuilder:us-east-2:1:image/i/1.0.0/1", "loose"),
     ("arn:aws:ec2:us-east-2:1:transit-gateway/tgw-1", "loose"),
     ("arn:aws:kms:us-east-2:1:key/alive", "loose"),
     ("arn:aws:kms:us-east-2:1:key/dead", "kept"),
@@ -164,7 +170,10 @@ def test_what_only_the_tagging_api_knows(monkeypatch: pytest.MonkeyPatch, arn: s
 def test_a_member_of_a_living_stack_is_not_loose_however_its_arn_ends() -> None:
     scope = Scope(
         "pilot",
-        members=frozenset({"fs-1", "alarms"}),
-        tagged_arns=("arn:aws:fsx:us-east-2:1:file-system/fs-1", "arn:aws:sns:us-east-2:1:alarms"),
+        members=frozenset({"fsap-1", "alarms"}),
+        tagged_arns=(
+            "arn:aws:elasticfilesystem:us-east-2:1:access-point/fsap-1",
+            "arn:aws:sns:us-east-2:1:alarms",
+        ),
     )
     assert finders.other_tagged(CLOUD, scope) == Found()

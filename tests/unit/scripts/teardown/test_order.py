@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.aws import ec2
+from scripts.aws import ec2, log_deliveries, pcs
 from scripts.teardown import order
 from scripts.teardown.model import Action, Inventory, Item, JobItem, StackItem, Stage, Step
+from scripts.teardown.slow_removals import SLOW
 from stacks.domain.names import stack_names
 
 NAMES = stack_names("pilot", ("train", "serve"))
@@ -105,6 +106,18 @@ LOOSE = [
     (Item("log group", "lg"), Action.DELETE),
     (Item("job definition", "arn"), Action.DELETE),
     (Item("bucket", "b"), Action.DELETE),
+    (Item("image", "ami-1", state="available"), Action.DELETE),
+    (Item("image", "ami-1", state="pending"), Action.WAIT),
+    (Item("snapshot", "snap-1", state="completed"), Action.DELETE),
+    (Item("EFS file system", "fs-1", state="available"), Action.DELETE),
+    (Item("EFS file system", "fs-1", state="error"), Action.DELETE),
+    (Item("EFS file system", "fs-1", state="deleting"), Action.WAIT),
+    (Item("EFS mount target", "fsmt-1", state="creating"), Action.WAIT),
+    (Item("FSx file system", "fs-1", state="AVAILABLE"), Action.DELETE),
+    (Item("FSx file system", "fs-1", state="MISCONFIGURED"), Action.DELETE),
+    (Item("FSx file system", "fs-1", state="CREATING"), Action.WAIT),
+    (Item("FSx backup", "backup-1", state="AVAILABLE"), Action.DELETE),
+    (Item("log delivery", "d-1"), Action.DELETE),
     (Item("VPC", "vpc-1"), None),
     (Item("job queue", "arn"), None),
     (Item("tagged resource", "arn"), None),
@@ -119,7 +132,74 @@ def test_each_loose_thing_is_deleted_waited_for_or_left(item: Item, action: Acti
 
 def test_whatever_the_order_can_delete_the_executor_knows_how_to() -> None:
     special = {order.BUCKET, order.LOG_GROUP, order.JOB_DEFINITION}
-    assert set(order._STAGE_OF_KIND) == special | set(ec2.DELETIONS)
+    assert set(order._STAGE_OF_KIND) == special | set(ec2.DELETIONS) | set(SLOW) | set(log_deliveries.KINDS)
+
+
+# Every status that the API's model has for a cluster, a node group or a queue, DELETED apart.
+PCS_STATES = {
+    "CREATING": Action.WAIT,
+    "ACTIVE": Action.DELETE,
+    "UPDATING": Action.WAIT,
+    "DELETING": Action.WAIT,
+    "CREATE_FAILED": Action.DELETE,
+    "DELETE_FAILED": Action.DELETE,
+    "UPDATE_FAILED": Action.DELETE,
+    "SUSPENDING": Action.WAIT,
+    "SUSPENDED": Action.DELETE,
+    "RESUMING": Action.WAIT,
+}
+
+
+@pytest.mark.parametrize("kind", pcs.KINDS)
+@pytest.mark.parametrize(("status", "action"), PCS_STATES.items())
+def test_each_state_of_a_slurm_part_has_its_action(kind: str, status: str, action: Action) -> None:
+    (step,) = order.steps(Inventory(loose=(Item(kind, "c/1", state=status),)), NAMES)
+    assert step.action is action
+
+
+def test_the_table_knows_every_status_of_pcs() -> None:
+    import botocore.session
+
+    service = botocore.session.get_session().get_service_model("pcs")
+    shapes = ("ClusterStatus", "ComputeNodeGroupStatus", "QueueStatus")
+    known = {status for shape in shapes for status in service.shape_for(shape).enum}
+    assert known - {"DELETED"} == set(PCS_STATES)
+
+
+def test_a_slurm_cluster_goes_queue_first_and_before_the_stack_that_got_stuck_on_it() -> None:
+    inventory = Inventory(
+        stacks=(stack(CLUSTER, "DELETE_FAILED"), stack(NETWORK)),
+        loose=(
+            Item("PCS cluster", "c/c", "pilot-train", "ACTIVE"),
+            Item("PCS node group", "c/login", "login", "ACTIVE"),
+            Item("PCS node group", "c/g", "trn2-us0", "ACTIVE"),
+            Item("PCS queue", "c/q", "train", "ACTIVE"),
+            Item("instance", "i-1", state="running"),
+            Item("FSx file system", "fs-1", state="AVAILABLE"),
+            Item("EFS file system", "fs-2", state="available"),
+            Item("EFS mount target", "fsmt-1", state="available"),
+            Item("log delivery source", "s"),
+            Item("log delivery", "d"),
+            Item("snapshot", "snap-1"),
+            Item("image", "ami-1"),
+        ),
+    )
+    assert [name for _, _, name in planned(inventory)] == [
+        "train",
+        "login",
+        "trn2-us0",
+        "pilot-train",
+        CLUSTER,
+        "i-1",
+        "fsmt-1",
+        "fs-1",
+        NETWORK,
+        "fs-2",
+        "ami-1",
+        "d",
+        "s",
+        "snap-1",
+    ]
 
 
 def test_a_protected_stack_is_left_to_the_person_who_protected_it() -> None:

@@ -1,0 +1,81 @@
+"""What AWS deletes over minutes, or not before something else: the call that begins it, and a look at where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from scripts.aws import efs, fsx, pcs
+from scripts.aws.cloud import Cloud
+from scripts.teardown import order
+from scripts.teardown.slurm_finders import parts_of_id
+
+_EFS_FAILED: Final = ("error",)
+_FAILED: Final = ("DELETE_FAILED", "FAILED")
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    state: str
+    is_busy: bool
+    has_failed: bool
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SlowRemoval:
+    begin: Callable[[Cloud, str], None]
+    look: Callable[[Cloud, str], Standing | None]
+    """None: it is gone."""
+
+
+def _delete_of_pcs(kind: str, cloud: Cloud, id_: str) -> None:
+    pcs.delete(cloud, kind, *parts_of_id(id_))
+
+
+def _look_at_pcs(kind: str, cloud: Cloud, id_: str) -> Standing | None:
+    found = pcs.find(cloud, kind, *parts_of_id(id_))
+    if found is None:
+        return None
+    return Standing(found.status, found.is_busy, found.status in _FAILED, "; ".join(found.errors))
+
+
+def _look_at_efs(cloud: Cloud, id_: str) -> Standing | None:
+    found = efs.find_file_system(cloud, id_)
+    return None if found is None else _efs_standing(found.state)
+
+
+def _look_at_mount_target(cloud: Cloud, id_: str) -> Standing | None:
+    found = efs.find_mount_target(cloud, id_)
+    return None if found is None else _efs_standing(found.state)
+
+
+def _efs_standing(state: str) -> Standing:
+    return Standing(state, state in efs.BUSY_STATES, state in _EFS_FAILED)
+
+
+def _look_at_fsx(cloud: Cloud, id_: str) -> Standing | None:
+    found = fsx.find_file_system(cloud, id_)
+    return None if found is None else _fsx_standing(found.state, found.reason)
+
+
+def _look_at_backup(cloud: Cloud, id_: str) -> Standing | None:
+    found = fsx.find_backup(cloud, id_)
+    return None if found is None else _fsx_standing(found.state, "")
+
+
+def _fsx_standing(state: str, why: str) -> Standing:
+    return Standing(state, state in fsx.BUSY_STATES, state in _FAILED, why)
+
+
+SLOW: Final[Mapping[str, SlowRemoval]] = {
+    **{kind: SlowRemoval(partial(_delete_of_pcs, kind), partial(_look_at_pcs, kind)) for kind in pcs.KINDS},
+    order.EFS_MOUNT_TARGET: SlowRemoval(efs.delete_mount_target, _look_at_mount_target),
+    order.EFS_FILE_SYSTEM: SlowRemoval(efs.delete_file_system, _look_at_efs),
+    order.FSX_FILE_SYSTEM: SlowRemoval(fsx.delete_file_system, _look_at_fsx),
+    order.FSX_BACKUP: SlowRemoval(fsx.delete_backup, _look_at_backup),
+}
+NOT_YET: Final = ("ConflictException", "FileSystemInUse", "DependencyTimeout")
+"""Said while AWS still works on a neighbour: worth another try."""
