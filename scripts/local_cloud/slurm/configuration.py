@@ -10,6 +10,8 @@ from scripts.local_cloud.slurm.virtual_group import VirtualGroup
 
 CONTROLLER = "login-1"
 """The controller and the login node share a host name and a view of the files."""
+NODES_MOUNT = "/virtual-nodes"
+"""Where a node finds its own files: slurmd's sockets need a short path, and the directory may be a deep one."""
 _REAL_MEMORY_MIB = 2_000_000
 
 
@@ -51,8 +53,8 @@ class Configuration:
         yield f"StateSaveLocation={state}"
         yield f"SlurmctldPidFile={state}/slurmctld.pid"
         yield f"SlurmctldLogFile={logs}/slurmctld.log"
-        yield f"SlurmdSpoolDir={self.directory}/nodes/%n/spool"
-        yield f"SlurmdPidFile={self.directory}/nodes/%n/slurmd.pid"
+        yield f"SlurmdSpoolDir={NODES_MOUNT}/%n/spool"
+        yield f"SlurmdPidFile={NODES_MOUNT}/%n/slurmd.pid"
         yield f"SlurmdLogFile={logs}/%n.log"
         yield f"TaskProlog={self.directory}/etc/task_prolog"
         yield f"JobCompType=jobcomp/filetxt\nJobCompLoc={logs}/completed.txt"
@@ -61,8 +63,9 @@ class Configuration:
         yield from ("ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "MpiDefault=none")
         yield from ("JobAcctGatherType=jobacct_gather/none", "AccountingStorageType=accounting_storage/none")
         yield from ("SwitchType=switch/none", "PropagateResourceLimits=NONE", "ReturnToService=2")
+        # How soon a lost node is noticed depends on both: 6 s and 3 s make about 10 s.
         yield f"SlurmctldTimeout=30\nSlurmdTimeout={self.node_loss_seconds}"
-        yield "MessageTimeout=10\nBatchStartTimeout=30\nKillWait=2\nUnkillableStepTimeout=60"
+        yield "MessageTimeout=3\nBatchStartTimeout=30\nKillWait=2\nUnkillableStepTimeout=60"
         yield "InactiveLimit=0\nMinJobAge=3600\nWaittime=0\nJobRequeue=1"
         yield "SchedulerType=sched/backfill"
         yield (

@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from scripts.local_cloud.slurm import keeper, requirements
-from scripts.local_cloud.slurm.configuration import CONTROLLER, Configuration
+from scripts.local_cloud.slurm.configuration import CONTROLLER, NODES_MOUNT, Configuration
 from scripts.local_cloud.slurm.ports import PortBlock, claim_ports
 from scripts.local_cloud.slurm.virtual_group import VirtualGroup
 from stacks.domain.errors import WorldError
@@ -113,9 +113,14 @@ class PrivateSlurm:
     def __exit__(self, *_: object) -> None:
         self.down()
 
-    def kill_node(self, name: str) -> None:
-        """As an instance that is lost: slurmd and all tasks end at once; Slurm notices after `node_loss_seconds`."""
+    def kill_node(self, name: str, *, noticed: bool = False) -> None:
+        """As an instance that is lost: slurmd and all tasks end at once.
+
+        Slurm finds out by its own time-outs, unless it is told at once (`noticed`).
+        """
         self._order({"kill": name})
+        if noticed:
+            self.run(["scontrol", "update", f"NodeName={name}", "State=DOWN", "Reason=instance lost"])
 
     def start_node(self, name: str) -> None:
         """A new machine of that name, in place of a lost one (or of the one that is there)."""
@@ -153,7 +158,7 @@ class PrivateSlurm:
     def _lay_out(self) -> dict[str, Any]:
         assert self._ports is not None
         shutil.rmtree(self.directory, ignore_errors=True)
-        for name in ("etc", "state", "log", "munge", "shared", "empty", "login/neuron_device"):
+        for name in ("etc", "state", "log", "munge", "shared", "empty", "nodes"):
             (self.directory / name).mkdir(parents=True, mode=0o755)
         (self.directory / "shared").chmod(0o1777)
         configuration = Configuration(
@@ -223,6 +228,7 @@ class PrivateSlurm:
             "dev": devices,
             "opt": environments,
             "sys": {"class": {"neuron_device": str(self.directory / "empty")}},
+            NODES_MOUNT.removeprefix("/"): str(self.directory / "nodes"),
         }
         _plant(tree, self.shared_mount, str(self.shared_directory))
         return {"root": str(self._view(name)), "tree": tree}
