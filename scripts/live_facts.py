@@ -144,13 +144,16 @@ def _amis(plan: Plan) -> tuple[AmiPlan, ...]:
 
 def _ami(cloud: Cloud, ami: AmiPlan) -> LiveAmi | None:
     """The one that the lock says; without a lock, the one that a deploy would lock now."""
+    if ami.is_node_image and not ami.is_resolved:
+        return None
     image_id = ami.id if ami.is_resolved else ssm.find_parameter(cloud, ami.reference)
     return ec2_offerings.find_ami(cloud, image_id) if image_id else None
 
 
 def _reservation_ids(plan: Plan, only: str | None = None) -> tuple[str, ...]:
-    capacities = (cluster.capacity for cluster in plan.clusters)
-    return tuple(dict.fromkeys(c.id for c in capacities if c.id is not None and only in (None, c.kind)))
+    capacities = [c.capacity for c in plan.clusters if only in (None, c.capacity.kind)]
+    ids = (id_ for capacity in capacities for id_ in (capacity.id, *capacity.ids))
+    return tuple(dict.fromkeys(id_ for id_ in ids if id_ is not None))
 
 
 def _block_health(cloud: Cloud, reservation_id: str) -> BlockHealth:

@@ -94,7 +94,7 @@ def default_group(*rules: GroupRule) -> LiveSecurityGroup:
 
 def in_order(plan: Plan, **changes: Any) -> LiveFacts:
     """Every answer that the plan needs is there and good; `changes` replace fields."""
-    ids = [c.capacity.id for c in plan.clusters if c.capacity.id]
+    ids = [id_ for c in plan.clusters for id_ in (c.capacity.id, *c.capacity.ids) if id_]
     is_block = any(c.capacity.kind == "capacity-block" for c in plan.clusters)
     facts = LiveFacts(
         as_of=AS_OF,
@@ -109,7 +109,7 @@ def in_order(plan: Plan, **changes: Any) -> LiveFacts:
         blocks={id_: BlockHealth("ok", 0) for id_ in ids},
         stacks=(),
         bootstrap_version=30,
-        service_roles={"AWSServiceRoleForBatch": True},
+        service_roles={"AWSServiceRoleForBatch": True, "AWSServiceRoleForPCS": True},
         subnets={SUBNET: subnet()},
         security_groups={GROUP: group(), VPC: default_group()},
     )

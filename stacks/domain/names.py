@@ -30,9 +30,11 @@ OUTPUT_LOG_GROUP = "LogGroupName"
 OUTPUT_DASHBOARD = "DashboardName"
 OUTPUT_PCS_CLUSTER_ID = "PcsClusterId"
 OUTPUT_LOGIN_NODE_GROUP_ID = "LoginNodeGroupId"
+OUTPUT_SHARED_STORAGE_ID = "SharedStorageId"
 OUTPUT_IMAGE_PIPELINE_ARN = "ImagePipelineArn"
 """With the Slurm version behind it, without its dot: one pipeline a version."""
 
+NODE_IMAGE_PREFIX = "node-image:slurm-"
 NODE_IMAGE_TAG = "neuronkit:node-image"
 """On the AMIs that the kit builds: the version of their recipe."""
 NODE_IMAGE_REFERENCE_TAG = "neuronkit:node-image-reference"
@@ -82,7 +84,11 @@ def job_definition_name(environment: str, job: str) -> str:
 
 def node_image_reference(slurm_version: str) -> str:
     """What the lock calls the AMI that the kit builds for a Slurm version."""
-    return f"node-image:slurm-{slurm_version}"
+    return f"{NODE_IMAGE_PREFIX}{slurm_version}"
+
+
+def is_node_image(reference: str) -> bool:
+    return reference.startswith(NODE_IMAGE_PREFIX)
 
 
 def package_key(sha256: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stacks.domain.lock import Lock
+from stacks.domain.names import is_node_image
 from stacks.domain.selection import SelectedAmi, SelectedImage
 
 UNRESOLVED_AMI = "ami-UNRESOLVED-run-neuronkit-lock"
@@ -23,6 +24,11 @@ class AmiPlan:
     @property
     def is_resolved(self) -> bool:
         return self.id != UNRESOLVED_AMI
+
+    @property
+    def is_node_image(self) -> bool:
+        """Of the kit's own making: no parameter of AWS names it."""
+        return is_node_image(self.reference)
 
 
 @dataclass(frozen=True, slots=True)

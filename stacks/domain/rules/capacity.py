@@ -42,7 +42,7 @@ def capacity_is_used(facts: Facts) -> Iterator[Problem]:
 
 def capacity_is_bought(facts: Facts) -> Iterator[Problem]:
     for name, capacity in facts.environment.capacity.items():
-        if capacity.kind in ("reservation", "capacity-block") and capacity.id is None:
+        if capacity.kind in ("reservation", "capacity-block") and capacity.id is None and not capacity.ids:
             yield Problem(
                 ("capacity", name, "id"),
                 "null",
@@ -89,7 +89,7 @@ def placement_group_without_block(facts: Facts) -> Iterator[Problem]:
 
 def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
     for name, cluster in facts.environment.clusters.items():
-        if facts.capacity_kind(name) == "capacity-block" and _nodes(cluster) > BLOCK_INSTANCES_MAX:
+        if _is_on_one_block(facts, cluster) and _nodes(cluster) > BLOCK_INSTANCES_MAX:
             yield Problem(
                 ("clusters", name, "nodes"),
                 f"{_nodes(cluster)}{' in all cells' if cluster.cells > 1 else ''}",
@@ -100,7 +100,8 @@ def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
     for name, capacity in facts.environment.capacity.items():
         sizes = [_nodes(c) for c in facts.environment.clusters.values() if c.capacity == name]
         total = sum(sizes)
-        if capacity.kind == "capacity-block" and total > BLOCK_INSTANCES_MAX >= max(sizes):
+        is_one_block = capacity.kind == "capacity-block" and not capacity.ids
+        if is_one_block and total > BLOCK_INSTANCES_MAX >= max(sizes):
             yield Problem(
                 ("capacity", name),
                 f"{total} nodes in {len(sizes)} clusters",
@@ -109,6 +110,12 @@ def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
                 "give each cluster its block",
                 at_key=True,
             )
+
+
+def _is_on_one_block(facts: Facts, cluster: Cluster) -> bool:
+    """Not on one for each UltraServer."""
+    capacity = facts.environment.capacity.get(cluster.capacity)
+    return capacity is not None and capacity.kind == "capacity-block" and not capacity.ids
 
 
 def _nodes(cluster: Cluster) -> int:

@@ -64,7 +64,8 @@ def lead_minutes(reclaim_minutes: int, checkpoint_minutes: int) -> int:
 def ends_of_blocks(facts: Facts) -> Iterator[str]:
     """Of blocks that are not bought yet. Of the others NK330 asks EC2."""
     for name, job, _ in _jobs_in_blocks(facts):
-        if facts.environment.capacity[facts.environment.clusters[job.cluster].capacity].id is None:
+        capacity = facts.environment.capacity[facts.environment.clusters[job.cluster].capacity]
+        if capacity.id is None and not capacity.ids:
             yield (
                 f"whether job {name} ({job.attempts} x {job.time_limit_minutes:,} minutes) ends before its block: "
                 "the block is not bought yet"

@@ -29,6 +29,8 @@ def definitions_are_small_enough(facts: Facts) -> Iterator[Problem]:
     if facts.plan is None:
         return
     for job in facts.plan.jobs:
+        if facts.plan.cluster(job.cluster).scheduler != "batch":
+            continue
         size = definition_bytes(facts.plan, job)
         if size > DEFINITION_BYTES_MAX:
             yield Problem(

@@ -13,8 +13,13 @@ from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 BOOTSTRAP_VERSION_MIN = 6
 BOOTSTRAP_SOURCE = "aws-cdk-lib, DefaultStackSynthesizer: the least bootstrap version it accepts"
 STACK_SOURCE = "CloudFormation API, DescribeStacks; our tag"
-ROLE_SOURCE = "AWS Batch user guide, using-service-linked-roles"
-SERVICE_ROLES = {"batch": ("AWSServiceRoleForBatch", "batch.amazonaws.com")}
+ROLE_SOURCE = (
+    "AWS Batch user guide, using-service-linked-roles; AWS PCS user guide, service-linked-roles and spot-role"
+)
+SERVICE_ROLES = {
+    "batch": ("AWSServiceRoleForBatch", "batch.amazonaws.com"),
+    "slurm": ("AWSServiceRoleForPCS", "pcs.amazonaws.com"),
+}
 """By scheduler: the role, and the service that makes it."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import timedelta
 
-from stacks.domain.environment import Path
+from stacks.domain.environment import Path, format_path
 from stacks.domain.findings import Severity
 from stacks.domain.live import LiveAmi, known
 from stacks.domain.pinned import AmiPlan
@@ -21,14 +21,27 @@ ARCHITECTURE = "x86_64"
 def ami_exists(facts: Facts) -> Iterator[Problem]:
     for cluster, ami in _wanted(facts):
         if facts.live.of(facts.live.amis, ami.reference) is None:
+            if ami.is_node_image and not ami.is_resolved:
+                yield _not_built(cluster)
+                continue
             kind = "AMI" if ami.is_resolved else "SSM parameter"
             name = ami.id if ami.is_resolved else ami.reference
             yield Problem(
                 _path(facts, cluster),
                 repr(name),
                 message=f"{facts.environment.region} has no such {kind}, or does not share it with this account",
-                fix="run `neuronkit lock --update`, or name another under software.ami",
+                fix=f"run `neuronkit lock --update`, or name another under {format_path(_key(cluster))}",
             )
+
+
+def _not_built(cluster: ClusterPlan) -> Problem:
+    version = cluster.slurm.version if cluster.slurm else ""
+    return Problem(
+        ("clusters", cluster.name, "slurm", "ami"),
+        f"the node image of Slurm {version}",
+        message="the lock names none: it is not built yet, or not locked",
+        fix="run `neuronkit image build` with this file (with --local or --profile as here), then `neuronkit lock`",
+    )
 
 
 def ami_is_available(facts: Facts) -> Iterator[Problem]:
@@ -103,7 +116,14 @@ def _found(facts: Facts) -> Iterator[tuple[ClusterPlan, LiveAmi]]:
 
 def _path(facts: Facts, cluster: ClusterPlan) -> Path:
     """The file's own word, or the cluster for which one was chosen."""
+    if cluster.slurm is not None:
+        return _key(cluster)
     return ("clusters", cluster.name) if facts.environment.software.ami == "auto" else ("software", "ami")
+
+
+def _key(cluster: ClusterPlan) -> Path:
+    """Where the file may name an AMI."""
+    return ("clusters", cluster.name, "slurm", "ami") if cluster.slurm else ("software", "ami")
 
 
 def _answers(facts: Facts) -> Iterator[object]:

@@ -8,6 +8,7 @@ from stacks.domain.findings import Severity
 from stacks.domain.live import GroupRule, LiveSecurityGroup, LiveSubnet, known
 from stacks.domain.network_interfaces import ip_addresses_per_node
 from stacks.domain.plan import ClusterPlan
+from stacks.domain.rules.network import SLURM_CLUSTER_ADDRESSES, TASK_INTERFACES_PER_NODE
 from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 
 NETWORK_SOURCE = "EC2 API, DescribeSubnets, DescribeRouteTables and DescribeSecurityGroups"
@@ -21,7 +22,6 @@ DEFAULT_GROUP_SOURCE = (
 ALL_PROTOCOLS = "-1"
 TCP = ("tcp", "6")
 HTTPS_PORT = 443
-TASK_INTERFACES_PER_NODE = 1
 OPEN_RANGES = ("0.0.0.0/0", "::/0")
 SUBNET, GROUP = ("network", "subnet_id"), ("network", "security_group_id")
 
@@ -56,7 +56,10 @@ def subnet_has_room(facts: Facts) -> Iterator[Problem]:
     subnet = _subnet(facts)
     if subnet is None or facts.plan is None:
         return
-    needed = sum(cluster.nodes * addresses_per_node(cluster) for cluster in facts.plan.clusters)
+    needed = sum(
+        cluster.nodes * addresses_per_node(cluster) + (SLURM_CLUSTER_ADDRESSES if cluster.slurm else 0)
+        for cluster in facts.plan.clusters
+    )
     if needed > subnet.free_addresses:
         yield Problem(
             SUBNET,
@@ -67,8 +70,9 @@ def subnet_has_room(facts: Facts) -> Iterator[Problem]:
 
 
 def addresses_per_node(cluster: ClusterPlan) -> int:
-    """The instance's own, and one for the task that AWS Batch starts on it."""
-    return ip_addresses_per_node(cluster.network_interfaces) + TASK_INTERFACES_PER_NODE
+    """The instance's own, and under AWS Batch one for the task that it starts."""
+    of_tasks = TASK_INTERFACES_PER_NODE if cluster.scheduler == "batch" else 0
+    return ip_addresses_per_node(cluster.network_interfaces) + of_tasks
 
 
 def subnet_has_a_way_out(facts: Facts) -> Iterator[Problem]:

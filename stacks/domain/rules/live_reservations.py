@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from stacks.domain.environment import Path
 from stacks.domain.findings import Severity
 from stacks.domain.live import BlockHealth, CouldNotAsk, known
 from stacks.domain.plan import ClusterPlan
@@ -27,7 +28,7 @@ SHARED_TENANCY = "default"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One reservation that the plan names, and the clusters that shall run in it."""
+    """One reservation that the plan names, and the clusters that shall run in it: all of them, or of one cluster one UltraServer."""
 
     capacity: str
     kind: str
@@ -35,10 +36,9 @@ class Named:
     id: str
     clusters: tuple[ClusterPlan, ...]
     zone_id: str
-
-    @property
-    def nodes(self) -> int:
-        return sum(cluster.nodes for cluster in self.clusters)
+    nodes: int
+    index: int | None = None
+    """In the file's `ids`; None: it is the `id`."""
 
 
 Judge = Callable[[Named, Reservation], Iterator[str]]
@@ -181,9 +181,13 @@ def _named(facts: Facts) -> Iterator[Named]:
     for cluster in facts.plan.clusters:
         by_capacity.setdefault(cluster.capacity.name, []).append(cluster)
     for name, clusters in by_capacity.items():
-        capacity = clusters[0].capacity
+        capacity, zone = clusters[0].capacity, facts.plan.zone_id
         if capacity.id is not None:
-            yield Named(name, capacity.kind, capacity.id, tuple(clusters), facts.plan.zone_id)
+            nodes = sum(cluster.nodes for cluster in clusters)
+            yield Named(name, capacity.kind, capacity.id, tuple(clusters), zone, nodes)
+        groups = clusters[0].slurm.node_groups if clusters[0].slurm else ()
+        for index, (id_, group) in enumerate(zip(capacity.ids, groups, strict=False)):
+            yield Named(name, capacity.kind, id_, tuple(clusters), zone, group.nodes_max, index)
 
 
 def _found(facts: Facts) -> Iterator[tuple[Named, Reservation]]:
@@ -194,7 +198,10 @@ def _found(facts: Facts) -> Iterator[tuple[Named, Reservation]]:
 
 
 def _problem(named: Named, message: str, fix: str = "") -> Problem:
-    return Problem(("capacity", named.capacity, "id"), repr(named.id), message=message, fix=fix)
+    place: Path = ("capacity", named.capacity, "id")
+    if named.index is not None:
+        place = ("capacity", named.capacity, "ids", named.index)
+    return Problem(place, repr(named.id), message=message, fix=fix)
 
 
 def _utc(moment: datetime | None) -> str:

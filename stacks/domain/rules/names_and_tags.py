@@ -43,6 +43,9 @@ RESERVED_VARIABLE_PREFIXES = (
     "NEURONKIT_",
     "ECS_CONTAINER_METADATA",
     "AWS_CONTAINER_CREDENTIALS",
+    "SLURM_",
+    "SBATCH_",
+    "SRUN_",
 )
 
 
@@ -113,7 +116,7 @@ def variables_are_free(facts: Facts) -> Iterator[Problem]:
                         ("jobs", name, section, key),
                         key,
                         "other names",
-                        "set by AWS Batch or the kit",
+                        "set by the scheduler or the kit",
                         "rename it",
                         at_key=True,
                     )

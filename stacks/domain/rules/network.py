@@ -20,6 +20,9 @@ CIDR_SOURCE = "Amazon VPC user guide, vpc-cidr-blocks"
 EFA_SOURCE = "EC2 user guide, efa-acc-inst-types; AWS Batch user guide, efa"
 ADDRESSES_RESERVED_PER_SUBNET = 5
 TASK_INTERFACES_PER_NODE = 1
+"""Of AWS Batch."""
+SLURM_CLUSTER_ADDRESSES = 3
+"""The controller's, the login node's, and one of the shared file system, which may take more (a count of the kit's own parts)."""
 
 
 def brought_network_is_whole(facts: Facts) -> Iterator[Problem]:
@@ -116,8 +119,10 @@ def addresses_suffice(facts: Facts) -> Iterator[Problem]:
     for name, cluster in facts.environment.clusters.items():
         instance_type = facts.instance_type(name)
         if instance_type is not None:
-            per_node = ip_addresses_per_node(interfaces_of(cluster, instance_type)) + TASK_INTERFACES_PER_NODE
-            needed += cluster.nodes * per_node
+            per_node = ip_addresses_per_node(interfaces_of(cluster, instance_type))
+            on_batch = cluster.scheduler == "batch"
+            needed += cluster.nodes * (per_node + (TASK_INTERFACES_PER_NODE if on_batch else 0))
+            needed += 0 if on_batch else SLURM_CLUSTER_ADDRESSES
     if needed > free:
         yield Problem(
             ("network", "cidr"),

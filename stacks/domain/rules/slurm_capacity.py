@@ -40,8 +40,9 @@ def reservation_on_pcs_is_unverified(facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 ("clusters", name, "capacity"),
                 repr(cluster.capacity),
-                message="a reservation by its id on PCS is unverified: one page of its guide sets the id in the launch template, another says "
-                "that a template may name only a group of reservations",
+                message="a reservation on PCS is unverified: a page of its guide says that a launch template may name only a group of "
+                "reservations, which the kit makes around this one; another sets the id itself; a group starts nodes outside the "
+                "reservation, too, once it is full",
                 fix="start one node and look at its reservation; an open reservation needs no id: kind: on-demand uses it by itself",
             )
 

@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterator
 
 from stacks.domain.compatibility import nearest_amis, nearest_images, nearest_shared_images
+from stacks.domain.environment import Job
 from stacks.domain.findings import Severity, one_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.slurm_plan import slurm_settings_of
 from stacks.domain.software import Image, driver_verdict, removed_variables
 
 IMAGES_SOURCE = "aws-neuron/deep-learning-containers@2be9ed1 README.md"
@@ -32,6 +34,8 @@ def an_image_exists(facts: Facts) -> Iterator[Problem]:
     for name, job in facts.environment.jobs.items():
         instance_type = facts.instance_type(job.cluster)
         if instance_type is None or not instance_type.is_neuron or name in facts.selection.images:
+            continue
+        if not runs_in_image(facts, job):
             continue
         sdk = facts.environment.software.sdk
         which = "" if sdk == "auto" else f" with SDK {sdk}"
@@ -77,7 +81,7 @@ def driver_accepts_image(facts: Facts) -> Iterator[Problem]:
 def pairs_no_source_judges(facts: Facts) -> Iterator[str]:
     for name, job in facts.environment.jobs.items():
         image, ami = facts.selection.images.get(name), facts.selection.amis.get(job.cluster)
-        if image is None or ami is None:
+        if image is None or ami is None or not runs_in_image(facts, job):
             continue
         driver = ami.known.driver if ami.known else None
         verdict = driver_verdict(driver, image.known.runtime if image.known else None)
@@ -156,7 +160,9 @@ def variables_exist(facts: Facts) -> Iterator[Problem]:
 
 def unknown_ami_is_said(facts: Facts) -> Iterator[Problem]:
     given = facts.environment.software.ami
-    if given != "auto" and any(ami.known is None for ami in facts.selection.amis.values()):
+    on_batch = [name for name, c in facts.environment.clusters.items() if c.scheduler == "batch"]
+    amis = [facts.selection.amis[name] for name in on_batch if name in facts.selection.amis]
+    if given != "auto" and any(ami.known is None for ami in amis):
         yield Problem(
             ("software", "ami"),
             repr(given),
@@ -178,6 +184,14 @@ def ami_is_of_the_schedulers_kind(facts: Facts) -> Iterator[Problem]:
             why,
             "write auto, or a parameter that `neuronkit catalog --software` lists",
         )
+
+
+def runs_in_image(facts: Facts, job: Job) -> bool:
+    """Not in a virtual environment of the node's own."""
+    cluster = facts.environment.clusters.get(job.cluster)
+    if cluster is None or cluster.scheduler != "slurm":
+        return True
+    return slurm_settings_of(cluster).runs_in != "virtual-environment"
 
 
 def _nearest_image_words(framework: str, family: str) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stacks.domain.environment import Cluster
 from stacks.domain.findings import Severity
 from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.slurm import parent_image
+from stacks.domain.slurm_plan import slurm_settings_of
 
 IMAGE_ROOM_GIB = 100
 """Neuron images unpack to tens of GB each, and the package, the compile cache and checkpoints come on top: a judgement."""
@@ -16,10 +19,8 @@ DLAMI_SOURCE = "aws-neuron-sdk@81ce03ae deploy/environments/dlami.rst (2026-08-2
 
 
 def images_find_room(facts: Facts) -> Iterator[Problem]:
-    if facts.environment.software.ami.startswith(DLAMI_PARAMETER):
-        return
     for name, cluster in facts.environment.clusters.items():
-        if cluster.root_volume_gib < IMAGE_ROOM_GIB:
+        if not _is_on_dlami(facts, cluster) and cluster.root_volume_gib < IMAGE_ROOM_GIB:
             instance_type = facts.instance_type(name)
             unused_gb = instance_type.instance_storage_gb if instance_type else 0
             note = f"; the {unused_gb:,} GB of instance store are not mounted by the kit" if unused_gb else ""
@@ -33,10 +34,8 @@ def images_find_room(facts: Facts) -> Iterator[Problem]:
 
 
 def a_dlami_finds_room(facts: Facts) -> Iterator[Problem]:
-    if not facts.environment.software.ami.startswith(DLAMI_PARAMETER):
-        return
     for name, cluster in facts.environment.clusters.items():
-        if cluster.root_volume_gib < DLAMI_ROOT_GIB_MIN:
+        if _is_on_dlami(facts, cluster) and cluster.root_volume_gib < DLAMI_ROOT_GIB_MIN:
             yield Problem(
                 ("clusters", name, "root_volume_gib"),
                 str(cluster.root_volume_gib),
@@ -44,6 +43,15 @@ def a_dlami_finds_room(facts: Facts) -> Iterator[Problem]:
                 "the Neuron DLAMI needs so much on a Trainium node",
                 f"write {DLAMI_ROOT_GIB_MIN}",
             )
+
+
+def _is_on_dlami(facts: Facts, cluster: Cluster) -> bool:
+    """The node image that the kit builds starts from one, too, unless the file names another parent."""
+    if cluster.scheduler != "slurm":
+        return facts.environment.software.ami.startswith(DLAMI_PARAMETER)
+    settings = slurm_settings_of(cluster)
+    parent = parent_image().reference if settings.parent_ami == "auto" else settings.parent_ami
+    return settings.ami == "built" and parent.startswith(DLAMI_PARAMETER)
 
 
 RULES = (

@@ -16,7 +16,22 @@ from tests.environments import changed, loaded
 from tests.unit.domain import test_live_rules
 from tests.unit.domain.model_cases import BLOCK, accepts
 
-FORCED = {"NK206", "NK207", "NK215", "NK236", "NK244", "NK250", "NK251", "NK271", "NK280", "NK288"}
+FORCED = {
+    "NK206",
+    "NK207",
+    "NK215",
+    "NK236",
+    "NK244",
+    "NK250",
+    "NK251",
+    "NK271",
+    "NK280",
+    "NK288",
+    "NK628",
+    "NK631",
+    "NK636",
+    "NK648",
+}
 
 
 def found(changes: dict[str, Any], directory: Path) -> tuple[Finding, ...]:
