@@ -12,7 +12,7 @@ from stacks.domain.rules.slurm import group_count, slurm_clusters
 
 BLOCKS_SOURCE = (
     "AWS PCS user guide, capacity-blocks (P families only, read in 2026); arminagha1234/trainium-course-cluster@d25aaed "
-    "ran trn2.3xlarge on one"
+    "ran the smallest Trainium2 type on one"
 )
 RESERVATIONS_SOURCE = (
     "AWS PCS user guide, capacity-reservations-odcr (an id in the launch template) against "
@@ -28,7 +28,7 @@ def block_is_not_in_pcs_list(facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 ("clusters", name, "capacity"),
                 repr(cluster.capacity),
-                message="Trainium is not in PCS's documented list of types on capacity blocks; somebody ran trn2.3xlarge on one, "
+                message="Trainium is not in PCS's documented list of types on capacity blocks; somebody ran the smallest Trainium2 type on one, "
                 "nobody has published another type",
                 fix="start one node in it before you rely on it",
             )
