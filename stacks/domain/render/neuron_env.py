@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from stacks.domain.catalog import load_catalog
-from stacks.domain.pinned import ImagePlan
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.render.engine import render
 
@@ -25,8 +24,6 @@ class NeuronEnv:
     rounds_stochastically: bool
     compiler_flags: str
     compile_cache_prefix: str
-    has_process_devices: bool
-    process_devices: str
     has_efa: bool
     has_job_variables: bool
     job_variables: tuple[tuple[str, str], ...]
@@ -35,21 +32,18 @@ class NeuronEnv:
 def neuron_env(plan: Plan, job: JobPlan) -> str:
     instance_type = plan.cluster(job.cluster).instance_type
     joins_cores = _joins_cores(instance_type)
-    sdk = _sdk_name(job.image)
     return render(
         NeuronEnv(
             environment=plan.name,
             job=job.name,
             framework=job.framework,
             instance_type=instance_type,
-            sdk=sdk,
+            sdk=_sdk_name(plan, job),
             joins_cores=joins_cores,
             logical_core_size=job.logical_core_size,
             rounds_stochastically=job.precision == "bf16",
             compiler_flags=_compiler_flags(job, joins_cores),
             compile_cache_prefix=compile_cache_prefix(plan, job),
-            has_process_devices=job.framework == "jax" and job.processes > 1,
-            process_devices=",".join([str(job.logical_cores_per_process)] * job.processes),
             has_efa=job.efa_devices_per_node > 0,
             has_job_variables=bool(job.environment),
             job_variables=job.environment,
@@ -60,7 +54,7 @@ def neuron_env(plan: Plan, job: JobPlan) -> str:
 def compile_cache_prefix(plan: Plan, job: JobPlan) -> str:
     """Compiled for another SDK, type or LNC, a model is another one: then the cache starts anew."""
     instance_type = plan.cluster(job.cluster).instance_type
-    return f"compile-cache/{_sdk_name(job.image)}/{instance_type}-lnc{job.logical_core_size}"
+    return f"compile-cache/{_sdk_name(plan, job)}/{instance_type}-lnc{job.logical_core_size}"
 
 
 def _joins_cores(instance_type: str) -> bool:
@@ -69,8 +63,13 @@ def _joins_cores(instance_type: str) -> bool:
     return known is not None and known.chip is not None and len(known.chip.logical_core_sizes) > 1
 
 
-def _sdk_name(image: ImagePlan | None) -> str:
-    """Names what compiled graphs depend on; of an image that the bundled data does not know, its digest."""
+def _sdk_name(plan: Plan, job: JobPlan) -> str:
+    """Names what compiled graphs depend on: the AMI where the job runs in a virtual environment of it, else the image's
+    SDK; of an image that the bundled data does not know, its digest.
+    """
+    image, ami = job.image, plan.cluster(job.cluster).ami
+    if job.virtual_environment is not None:
+        return ami.id if ami is not None and ami.is_resolved else "ami-unknown"
     if image is not None and image.sdk is not None:
         return f"sdk-{image.sdk}"
     if image is not None and image.digest is not None:

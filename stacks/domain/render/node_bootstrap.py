@@ -1,4 +1,4 @@
-"""node-bootstrap.sh: what runs in the container on each node, around the job's command."""
+"""node-bootstrap.sh: what runs on each node, in the container or virtual environment, around the job's command."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import ClassVar
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.render.engine import render
 from stacks.domain.render.node_programs import is_in_ultraservers, read_arguments
+from stacks.domain.render.secret_source import SecretSource, secret_source
 
 JAX_ROOT_COMMUNICATION_PORT = 41000
 """axlearn's; for JAX nothing sets NEURON_RT_ROOT_COMM_ID."""
@@ -22,11 +23,16 @@ STOP_GRACE_SECONDS = 15
 LAST_COPY_SECONDS = 90
 ECS_STOP_SECONDS = 120
 """Of the kit's nodes; the grace leaves half of the agent's default (30 s) for copying, too."""
+SLURM_STOP_GRACE_SECONDS = 120
+"""A checkpoint's time: the job script warns early enough. Slurm kills a cancelled job sooner (KillWait)."""
+COMPILE_POLL_SECONDS = 15
 
 POLL_SECONDS = 2
 PLACE_MINUTES = 15
 """From the first node's start to the last one's: an image of tens of GB is fetched in between."""
 ORDER_MINUTES = 17
+END_MINUTES = 60
+"""For rank 0 to save and copy the last of it."""
 REFUSAL_SECONDS = 10
 """Several polls of the other nodes."""
 
@@ -64,11 +70,24 @@ class NodeBootstrap:
     place_minutes: int
     order_polls: int
     order_minutes: int
+    end_polls: int
+    end_minutes: int
     refusal_seconds: int
+    slurm: bool
+    fetches_secrets: bool
+    secrets: tuple[SecretSource, ...]
+    compiles_first: bool
+    compile_command: tuple[str, ...]
+    compile_polls: int
+    compile_poll_seconds: int
+    compile_wait_minutes: int
 
 
 def node_bootstrap(plan: Plan, job: JobPlan) -> str:
     torch = job.framework == "torch-neuronx"
+    slurm = plan.cluster(job.cluster).slurm is not None
+    # Half of the job's time: what takes longer leaves none for training.
+    compile_wait_minutes = max(1, job.time_limit_seconds // 120)
     return render(
         NodeBootstrap(
             environment=plan.name,
@@ -88,11 +107,11 @@ def node_bootstrap(plan: Plan, job: JobPlan) -> str:
             main_port=TORCHRUN_PORT if torch else JAX_COORDINATOR_PORT,
             root_communication_port=TORCH_ROOT_COMMUNICATION_PORT if torch else JAX_ROOT_COMMUNICATION_PORT,
             rendezvous_port=RENDEZVOUS_PORT,
-            stop_grace_seconds=STOP_GRACE_SECONDS,
+            stop_grace_seconds=SLURM_STOP_GRACE_SECONDS if slurm else STOP_GRACE_SECONDS,
             last_copy_seconds=LAST_COPY_SECONDS,
             ecs_stop_seconds=ECS_STOP_SECONDS,
             in_ultraservers=is_in_ultraservers(job),
-            orders_nodes=is_in_ultraservers(job) and job.nodes > 1,
+            orders_nodes=is_in_ultraservers(job) and job.nodes > 1 and not slurm,
             ultraserver_nodes=job.ultraserver_nodes,
             ultraserver_read_arguments=read_arguments(job),
             poll_seconds=POLL_SECONDS,
@@ -100,6 +119,16 @@ def node_bootstrap(plan: Plan, job: JobPlan) -> str:
             place_minutes=PLACE_MINUTES,
             order_polls=ORDER_MINUTES * 60 // POLL_SECONDS,
             order_minutes=ORDER_MINUTES,
+            end_polls=END_MINUTES * 60 // POLL_SECONDS,
+            end_minutes=END_MINUTES,
             refusal_seconds=REFUSAL_SECONDS,
+            slurm=slurm,
+            fetches_secrets=slurm and bool(job.secrets),
+            secrets=tuple(secret_source(variable, arn) for variable, arn in job.secrets) if slurm else (),
+            compiles_first=bool(job.compile_command),
+            compile_command=job.compile_command,
+            compile_polls=compile_wait_minutes * 60 // COMPILE_POLL_SECONDS,
+            compile_poll_seconds=COMPILE_POLL_SECONDS,
+            compile_wait_minutes=compile_wait_minutes,
         )
     )

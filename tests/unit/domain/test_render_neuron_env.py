@@ -29,7 +29,6 @@ ALWAYS = {
     "MALLOC_ARENA_MAX",
     "NEURON_RT_STOCHASTIC_ROUNDING_EN",
 }
-DEVICES = {"NEURON_PJRT_PROCESSES_NUM_DEVICES"}
 
 
 def text_of(changes: dict[str, Any], lock: Lock | None = None) -> str:
@@ -59,14 +58,14 @@ def variables(text: str) -> dict[str, str]:
     ("changes", "names"),
     [
         (TRN1_ONE, ALWAYS),
-        ({}, ALWAYS | EFA | DEVICES),
-        (TRN2, ALWAYS | EFA | DEVICES | LNC),
+        ({}, ALWAYS | EFA),
+        (TRN2, ALWAYS | EFA | LNC),
         (TORCH, ALWAYS | EFA),
         (TRN2 | TORCH, ALWAYS | EFA | LNC),
-        ({"clusters.train.efa": "off"}, ALWAYS | DEVICES),
-        ({"jobs.smoke.precision": "fp32"}, (ALWAYS | EFA | DEVICES) - {"NEURON_RT_STOCHASTIC_ROUNDING_EN"}),
+        ({"clusters.train.efa": "off"}, ALWAYS),
+        ({"jobs.smoke.precision": "fp32"}, (ALWAYS | EFA) - {"NEURON_RT_STOCHASTIC_ROUNDING_EN"}),
         ({"jobs.smoke.nodes": 1}, ALWAYS | EFA),
-        ({"jobs.smoke.nodes": 1, "jobs.smoke.processes_per_node": 4}, ALWAYS | EFA | DEVICES),
+        ({"jobs.smoke.nodes": 1, "jobs.smoke.processes_per_node": 4}, ALWAYS | EFA),
     ],
 )
 def test_a_job_gets_what_is_right_for_its_type_and_framework(
@@ -81,19 +80,7 @@ def test_a_job_gets_what_is_right_for_its_type_and_framework(
         (TRN2, "NEURON_LOGICAL_NC_CONFIG", "2"),
         (TRN2, "NEURON_RT_VIRTUAL_CORE_SIZE", "2"),
         (TRN2, "NEURON_CC_FLAGS", "--model-type=transformer --auto-cast=none --logical-nc-config=2"),
-        (TRN2, "NEURON_PJRT_PROCESSES_NUM_DEVICES", "64,64,64,64"),
         (TRN2 | {"clusters.train.logical_core_size": 1}, "NEURON_LOGICAL_NC_CONFIG", "1"),
-        (
-            TRN2 | {"clusters.train.logical_core_size": 1},
-            "NEURON_PJRT_PROCESSES_NUM_DEVICES",
-            "128,128,128,128",
-        ),
-        ({"jobs.smoke.nodes": 2}, "NEURON_PJRT_PROCESSES_NUM_DEVICES", "32,32"),
-        (
-            {"jobs.smoke.nodes": 2, "jobs.smoke.processes_per_node": 2},
-            "NEURON_PJRT_PROCESSES_NUM_DEVICES",
-            "16,16,16,16",
-        ),
         ({}, "NEURON_COMPILE_CACHE_URL", "s3://bucket/compile-cache/sdk-2.32.0/trn1.32xlarge-lnc1"),
         (TORCH, "NEURON_COMPILE_CACHE_URL", "s3://bucket/compile-cache/sdk-2.30.0/trn1.32xlarge-lnc1"),
         ({}, "NEURON_PROCESS_TAG", "smoke"),
@@ -101,6 +88,23 @@ def test_a_job_gets_what_is_right_for_its_type_and_framework(
 )
 def test_values(changes: dict[str, Any], name: str, value: str) -> None:
     assert variables(text_of(changes))[name] == value
+
+
+def test_the_file_does_not_grow_with_the_number_of_nodes() -> None:
+    few, many = (text_of({"clusters.train.nodes": nodes, "jobs.smoke.nodes": nodes}) for nodes in (4, 31_250))
+    assert few == many
+
+
+def test_graphs_made_in_a_virtual_environment_are_kept_by_the_ami_that_it_is_part_of() -> None:
+    slurm = {
+        "clusters.train.scheduler": "slurm",
+        "clusters.train.slurm": {"shared_storage": {"kind": "efs"}, "ami": "ami-0123456789abcdef0"},
+    }
+    cache = "s3://bucket/compile-cache/ami-0123456789abcdef0/trn1.32xlarge-lnc1"
+    assert variables(text_of(slurm))["NEURON_COMPILE_CACHE_URL"] == cache
+    slurm["clusters.train.slurm"] = {"shared_storage": {"kind": "efs"}, "runs_in": "apptainer"}
+    cache = "s3://bucket/compile-cache/sdk-2.32.0/trn1.32xlarge-lnc1"
+    assert variables(text_of(slurm))["NEURON_COMPILE_CACHE_URL"] == cache
 
 
 def test_graphs_of_an_image_that_nobody_knows_are_kept_by_its_digest() -> None:

@@ -87,7 +87,7 @@ def test_a_template_prints_loops_and_tests_booleans_only(name: str) -> None:
 def test_a_file_is_named_for_what_it_becomes(name: str) -> None:
     stem, _, end = name.rpartition(".")
     assert end == "j2"
-    assert stem.rpartition(".")[2] in {"env", "json", "mime", "sh", "yaml"}
+    assert stem.rpartition(".")[2] in {"env", "json", "mime", "sbatch", "sh", "yaml"}
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if not name.startswith("environments/")])

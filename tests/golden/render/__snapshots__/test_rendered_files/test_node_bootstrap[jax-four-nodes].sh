@@ -46,6 +46,7 @@ main() {
   say "node $NEURONKIT_NODE_RANK of $NEURONKIT_NODES, main node at $NEURONKIT_MAIN_ADDRESS"
   check_devices
   fetch_progress
+  prepare_compile_cache
   start_command
   copy_while_running
   finish
@@ -266,6 +267,39 @@ fetch_checkpoint() {
   export NEURONKIT_RESUME_STEP=$((10#${step#step-}))
 }
 
+# --- The compile cache -----------------------------------------------------------------------------------------------
+
+# Neuron compiles each graph before its first step, for minutes to hours; what is in the bucket's cache is done.
+prepare_compile_cache() {
+  local uri
+  uri=$(compile_cache_uri)
+  if [[ $uri != s3://* ]]; then
+    return
+  fi
+  if ((NEURONKIT_NODE_RANK == 0)) && is_cold "$uri"; then
+    say "the compile cache $uri is cold: the first steps wait for the compiler; a compile_command would do it on one node"
+  fi
+}
+
+# Empty where the image cannot reach it, or the job has chosen another place.
+compile_cache_uri() {
+  (
+    # shellcheck source=/dev/null
+    source "$work/neuronkit/neuron.env"
+    if has_boto3; then
+      printf '%s\n' "${NEURON_COMPILE_CACHE_URL:-}"
+    fi
+  )
+}
+
+# A listing that fails counts as warm: the cache saves time, nothing depends on it.
+is_cold() {
+  local bucket=${1#s3://} prefix count
+  prefix=${bucket#*/} bucket=${bucket%%/*}
+  count=$(aws s3api list-objects-v2 --bucket "$bucket" --prefix "${prefix%/}/" --max-keys 1 --output text --query KeyCount) || return 1
+  [[ $count == 0 ]]
+}
+
 # --- The command ---------------------------------------------------------------------------------------------------
 
 start_command() {
@@ -282,6 +316,7 @@ start_command() {
   fi
 }
 
+# shellcheck disable=SC2329 # called by trap, too
 stop() { # SIGNAL WHY
   signals=$((signals + 1))
   say "$2: stopping the command, then copying what there is"
@@ -304,6 +339,11 @@ set_distributed_variables() {
   # Neuron's own rendezvous; mandatory as soon as the job has several processes.
   export NEURON_RT_ROOT_COMM_ID=$NEURONKIT_MAIN_ADDRESS:41000
   export JAX_COORDINATOR_ADDRESS=$NEURONKIT_MAIN_ADDRESS:41001 JAX_NUM_PROCESSES=$NEURONKIT_PROCESSES
+  # Logical cores of each process of the job, in the order of their ranks.
+  local devices
+  printf -v devices '%*s' "$NEURONKIT_PROCESSES" ''
+  devices=${devices// /32,}
+  export NEURON_PJRT_PROCESSES_NUM_DEVICES=${devices%,}
 }
 
 set_process_variables() {
@@ -313,10 +353,14 @@ set_process_variables() {
 
 # Neuron's compile cache is Python code in the image; it can reach S3 with boto3 only, which not every image has.
 check_compile_cache() {
-  if [[ ${NEURON_COMPILE_CACHE_URL:-} == s3://* ]] && ! python3 -c 'import boto3' 2>/dev/null; then
+  if [[ ${NEURON_COMPILE_CACHE_URL:-} == s3://* ]] && ! has_boto3; then
     say "the image has no boto3: the compile cache stays on the node"
     unset NEURON_COMPILE_CACHE_URL
   fi
+}
+
+has_boto3() {
+  python3 -c 'import boto3' 2>/dev/null
 }
 
 # --- While it runs, and after --------------------------------------------------------------------------------------

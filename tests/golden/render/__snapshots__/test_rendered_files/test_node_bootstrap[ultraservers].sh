@@ -47,6 +47,7 @@ main() {
   say "node $NEURONKIT_NODE_RANK of $NEURONKIT_NODES, main node at $NEURONKIT_MAIN_ADDRESS"
   check_devices
   fetch_progress
+  prepare_compile_cache
   start_command
   copy_while_running
   finish
@@ -188,11 +189,11 @@ collect_places() {
     fi
     find_failed_node
     if [[ -n $failed_node ]]; then
-      refuse_order 69 "node $failed_node failed, see its log"
+      end_all 69 "node $failed_node failed, see its log"
     fi
     sleep 2
   done
-  refuse_order 69 "these nodes did not tell their places within 15 minutes:$(silent_nodes)"
+  end_all 69 "these nodes did not tell their places within 15 minutes:$(silent_nodes)"
 }
 
 places_in() {
@@ -220,16 +221,17 @@ silent_nodes() {
 
 order_nodes() {
   local status=0
-  (ultraserver order --nodes 4 <"$state/places" >"$state/order") || status=$?
+  python3 "$work/neuronkit/ultraserver.py" order --nodes 4 \
+    <"$state/places" >"$state/order" 2>"$state/words" || status=$?
   if ((status != 0)); then
-    refuse_order "$status" "$(<"$state/words")"
+    end_all "$status" "$(<"$state/words")"
   fi
   publish_order
 }
 
 # Batch ends the other nodes with this one: they get the time to read why.
-refuse_order() { # STATUS WORDS
-  say "refused: $2"
+end_all() { # STATUS WORDS
+  say "no order of the nodes: $2"
   printf 'refused %d %s\n' "$1" "$2" >"$state/order"
   publish_order
   sleep 10
@@ -283,7 +285,7 @@ await_rank_0() {
   if ((node_index > 0 || NEURONKIT_NODE_RANK == 0)); then
     return
   fi
-  for ((poll = 0; poll < 450; poll++)); do
+  for ((poll = 0; poll < 1800; poll++)); do
     keys=$(list_below "$uri") || keys=""
     if [[ $keys == *.ended ]]; then
       return
@@ -296,7 +298,7 @@ await_rank_0() {
     fi
     sleep 2
   done
-  say "failed: rank 0 has not ended within 15 minutes after this node"
+  say "failed: rank 0 has not ended within 60 minutes after this node"
   exit 69
 }
 
@@ -304,8 +306,15 @@ await_rank_0() {
 
 # Sets ultraserver_place to "SERVER NODE MODE", as a group of the job's size sees it.
 read_ultraserver() {
-  local server node mode
-  ultraserver_place=$(ultraserver read --server-file server_id_4 --node-file node_id_4 --mode-file ultraserver_mode --nodes 4 --modes 1) || exit
+  local status=0 server node mode
+  ultraserver_place=$(python3 "$work/neuronkit/ultraserver.py" read --server-file server_id_4 --node-file node_id_4 --mode-file ultraserver_mode --nodes 4 --modes 1 \
+    2>"$state/words") || status=$?
+  if ((status != 0)); then
+    say "refused: $(<"$state/words")"
+    exit "$status"
+  elif [[ -s $state/words ]]; then
+    say "$(<"$state/words")"
+  fi
   read -r server node mode <<<"$ultraserver_place"
   export NEURON_RT_ULTRASERVER_SERVER_ID=$server NEURON_RT_ULTRASERVER_NODE_ID=$node
   if [[ $mode != - ]]; then
@@ -316,18 +325,6 @@ read_ultraserver() {
 
 export_topology() {
   export NEURON_GLOBAL_TOPOID=$NEURONKIT_NODE_RANK NEURON_GLOBAL_TOPOID0_HOST=$NEURONKIT_MAIN_ADDRESS
-}
-
-# What the program has to say goes to the log, and stays in $state/words.
-ultraserver() {
-  local status=0
-  python3 "$work/neuronkit/ultraserver.py" "$@" 2>"$state/words" || status=$?
-  if ((status == 78)); then
-    refuse "$(<"$state/words")"
-  elif [[ -s $state/words ]]; then
-    say "$(<"$state/words")"
-  fi
-  return "$status"
 }
 
 # --- Before the command ------------------------------------------------------------------------------------------
@@ -436,6 +433,39 @@ fetch_checkpoint() {
   export NEURONKIT_RESUME_STEP=$((10#${step#step-}))
 }
 
+# --- The compile cache -----------------------------------------------------------------------------------------------
+
+# Neuron compiles each graph before its first step, for minutes to hours; what is in the bucket's cache is done.
+prepare_compile_cache() {
+  local uri
+  uri=$(compile_cache_uri)
+  if [[ $uri != s3://* ]]; then
+    return
+  fi
+  if ((NEURONKIT_NODE_RANK == 0)) && is_cold "$uri"; then
+    say "the compile cache $uri is cold: the first steps wait for the compiler; a compile_command would do it on one node"
+  fi
+}
+
+# Empty where the image cannot reach it, or the job has chosen another place.
+compile_cache_uri() {
+  (
+    # shellcheck source=/dev/null
+    source "$work/neuronkit/neuron.env"
+    if has_boto3; then
+      printf '%s\n' "${NEURON_COMPILE_CACHE_URL:-}"
+    fi
+  )
+}
+
+# A listing that fails counts as warm: the cache saves time, nothing depends on it.
+is_cold() {
+  local bucket=${1#s3://} prefix count
+  prefix=${bucket#*/} bucket=${bucket%%/*}
+  count=$(aws s3api list-objects-v2 --bucket "$bucket" --prefix "${prefix%/}/" --max-keys 1 --output text --query KeyCount) || return 1
+  [[ $count == 0 ]]
+}
+
 # --- The command ---------------------------------------------------------------------------------------------------
 
 start_command() {
@@ -452,6 +482,7 @@ start_command() {
   fi
 }
 
+# shellcheck disable=SC2329 # called by trap, too
 stop() { # SIGNAL WHY
   signals=$((signals + 1))
   say "$2: stopping the command, then copying what there is"
@@ -474,6 +505,11 @@ set_distributed_variables() {
   # Neuron's own rendezvous; mandatory as soon as the job has several processes.
   export NEURON_RT_ROOT_COMM_ID=$NEURONKIT_MAIN_ADDRESS:41000
   export JAX_COORDINATOR_ADDRESS=$NEURONKIT_MAIN_ADDRESS:41001 JAX_NUM_PROCESSES=$NEURONKIT_PROCESSES
+  # Logical cores of each process of the job, in the order of their ranks.
+  local devices
+  printf -v devices '%*s' "$NEURONKIT_PROCESSES" ''
+  devices=${devices// /64,}
+  export NEURON_PJRT_PROCESSES_NUM_DEVICES=${devices%,}
 }
 
 set_process_variables() {
@@ -483,10 +519,14 @@ set_process_variables() {
 
 # Neuron's compile cache is Python code in the image; it can reach S3 with boto3 only, which not every image has.
 check_compile_cache() {
-  if [[ ${NEURON_COMPILE_CACHE_URL:-} == s3://* ]] && ! python3 -c 'import boto3' 2>/dev/null; then
+  if [[ ${NEURON_COMPILE_CACHE_URL:-} == s3://* ]] && ! has_boto3; then
     say "the image has no boto3: the compile cache stays on the node"
     unset NEURON_COMPILE_CACHE_URL
   fi
+}
+
+has_boto3() {
+  python3 -c 'import boto3' 2>/dev/null
 }
 
 # --- While it runs, and after --------------------------------------------------------------------------------------
