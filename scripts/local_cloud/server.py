@@ -37,6 +37,7 @@ from scripts.local_cloud.batch.service import Batch
 from scripts.local_cloud.clients import Clients
 from scripts.local_cloud.cloudformation.service import CloudFormation
 from scripts.local_cloud.front import Front
+from scripts.local_cloud.imagebuilder.service import ImageBuilder
 from scripts.local_cloud.service_quotas import ServiceQuotas
 
 
@@ -68,7 +69,14 @@ def _make_server(port: int) -> BaseWSGIServer:
     # So that attaching an AWS policy that does not exist fails, and one that exists works.
     default_user_config["iam"] = {"load_aws_managed_policies": True}
     moto_patches.apply()
-    front = Front({"cloudformation": CloudFormation, "batch": Batch, "service-quotas": ServiceQuotas})
+    front = Front(
+        {
+            "cloudformation": CloudFormation,
+            "batch": Batch,
+            "imagebuilder": ImageBuilder,
+            "service-quotas": ServiceQuotas,
+        }
+    )
     return make_server("127.0.0.1", port, front, threaded=True, request_handler=_QuietHandler)
 
 

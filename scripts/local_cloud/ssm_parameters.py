@@ -8,6 +8,7 @@ from moto.ssm.models import Parameter, ParameterDict
 from scripts.local_cloud.ec2 import neuron_amis
 
 _PREFIX = "/aws/service/ecs/optimized-ami"
+_DLAMI_PREFIX = "/aws/service/neuron/dlami/"
 
 
 def supply_neuron_amis() -> None:
@@ -18,6 +19,9 @@ def supply_neuron_amis() -> None:
         load(self, key)
         if first and str(key or "").startswith(_PREFIX):
             for name, value in neuron_amis.supplied_parameters(self.region_name).items():
+                dict.__setitem__(self, name, [_parameter(self, name, value)])
+        if str(key or "").startswith(_DLAMI_PREFIX):
+            for name, value in neuron_amis.dlami_parameters(self.region_name).items():
                 dict.__setitem__(self, name, [_parameter(self, name, value)])
 
     ParameterDict._check_loading_status = check_loading_status  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""DescribeImages that knows the ECS Neuron AMIs, and says that they are emulated."""
+"""DescribeImages that knows the ECS Neuron AMIs and the Neuron DLAMI, and says that they are emulated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from moto.ec2.responses import EC2Response
 
 from scripts.local_cloud.ec2 import neuron_amis
 
-_DESCRIPTION = "Amazon ECS optimized Neuron AMI, emulated by the local cloud: no such image exists here"
+_DESCRIPTION = "{name}, emulated by the local cloud: no such image exists here"
 
 
 class Images(EC2Response):
@@ -16,10 +16,13 @@ class Images(EC2Response):
         known = neuron_amis.images(self.region)
         for image_id in self._get_param("ImageIds", []):
             if image_id in known:
-                self._supply(image_id, known[image_id])
+                self._supply(image_id, known[image_id], "Amazon ECS optimized Neuron AMI", "/dev/xvda")
+            elif image_id == neuron_amis.dlami_id(self.region):
+                name = neuron_amis.DLAMI_NAME
+                self._supply(image_id, name, name, neuron_amis.DLAMI_ROOT_DEVICE)
         return super().describe_images()
 
-    def _supply(self, image_id: str, name: str) -> None:
+    def _supply(self, image_id: str, name: str, kind: str, root_device_name: str) -> None:
         image = self.ec2_backend.amis.get(image_id)
         if image is None:
             image = Ami(
@@ -36,5 +39,5 @@ class Images(EC2Response):
             )
             self.ec2_backend.amis[image_id] = image
         image.name = name
-        image.description = _DESCRIPTION
-        image.root_device_name = "/dev/xvda"
+        image.description = _DESCRIPTION.format(name=kind)
+        image.root_device_name = root_device_name

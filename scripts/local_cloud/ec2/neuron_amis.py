@@ -14,6 +14,9 @@ from moto.utilities.utils import load_resource
 
 _TREE = "/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron"
 _REFERENCE_REGION = "us-east-1"
+_DLAMI_PARAMETER = "/aws/service/neuron/dlami/multi-framework/ubuntu-24.04/latest/image_id"
+DLAMI_NAME = "Deep Learning AMI Neuron (Ubuntu 24.04)"
+DLAMI_ROOT_DEVICE = "/dev/sda1"
 
 
 @cache
@@ -38,6 +41,16 @@ def supplied_parameters(region: str) -> dict[str, str]:
     parameters[f"{_TREE}/recommended/image_id"] = newest[0]
     parameters[f"{_TREE}/recommended/image_name"] = newest[1]
     return parameters
+
+
+@cache
+def dlami_id(region: str) -> str:
+    """The Neuron DLAMI, of which moto has no capture: made up everywhere."""
+    return _stand_in_id(region, DLAMI_NAME)
+
+
+def dlami_parameters(region: str) -> dict[str, str]:
+    return {_DLAMI_PARAMETER: dlami_id(region)}
 
 
 @cache

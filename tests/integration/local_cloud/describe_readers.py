@@ -390,6 +390,16 @@ def _alias(session: boto3.Session, name: str, _: Any) -> dict[str, Any]:
     return _only([alias for page in pages for alias in page["Aliases"] if alias["AliasName"] == name])
 
 
+def _image_builder(operation: str, parameter: str, key: str) -> Reader:
+    def read(session: boto3.Session, arn: str, _: Any) -> dict[str, Any]:
+        found: dict[str, Any] = _call(getattr(session.client("imagebuilder"), operation), **{parameter: arn})[
+            key
+        ]
+        return found
+
+    return read
+
+
 READERS: dict[str, Reader] = {
     "AWS::Batch::ComputeEnvironment": _compute_environment,
     "AWS::Batch::JobQueue": _job_queue,
@@ -418,6 +428,17 @@ READERS: dict[str, Reader] = {
     "AWS::IAM::Role": _role,
     "AWS::KMS::Alias": _alias,
     "AWS::KMS::Key": _key,
+    "AWS::ImageBuilder::Component": _image_builder("get_component", "componentBuildVersionArn", "component"),
+    "AWS::ImageBuilder::DistributionConfiguration": _image_builder(
+        "get_distribution_configuration", "distributionConfigurationArn", "distributionConfiguration"
+    ),
+    "AWS::ImageBuilder::ImagePipeline": _image_builder(
+        "get_image_pipeline", "imagePipelineArn", "imagePipeline"
+    ),
+    "AWS::ImageBuilder::ImageRecipe": _image_builder("get_image_recipe", "imageRecipeArn", "imageRecipe"),
+    "AWS::ImageBuilder::InfrastructureConfiguration": _image_builder(
+        "get_infrastructure_configuration", "infrastructureConfigurationArn", "infrastructureConfiguration"
+    ),
     "AWS::Logs::LogGroup": _log_group,
     "AWS::S3::Bucket": _bucket,
     "AWS::S3::BucketPolicy": _bucket_policy,
