@@ -6,7 +6,13 @@ import moto.ec2.urls
 import moto.iam.models
 from moto.ec2.models import EC2Backend
 
-from scripts.local_cloud import cloudwatch_dashboards, s3_buckets, ssm_parameters
+from scripts.local_cloud import (
+    cloudwatch_dashboards,
+    fsx_file_systems,
+    pcs_log_sources,
+    s3_buckets,
+    ssm_parameters,
+)
 from scripts.local_cloud.accounts import DEFAULT_ACCOUNT, account_of
 from scripts.local_cloud.ec2 import default_groups, security_group_rules
 from scripts.local_cloud.ec2.service import Ec2
@@ -22,6 +28,8 @@ def apply() -> None:
     default_groups.let_members_meet()
     security_group_rules.show_descriptions()
     cloudwatch_dashboards.keep_tags()
+    fsx_file_systems.complete()
+    pcs_log_sources.allow()
     ssm_parameters.supply_neuron_amis()
     s3_buckets.let_cloudformation_tag()
     s3_buckets.pass_over_conditional_statements()

@@ -38,6 +38,7 @@ from scripts.local_cloud.clients import Clients
 from scripts.local_cloud.cloudformation.service import CloudFormation
 from scripts.local_cloud.front import Front
 from scripts.local_cloud.imagebuilder.service import ImageBuilder
+from scripts.local_cloud.resource_groups import ResourceGroups
 from scripts.local_cloud.service_quotas import ServiceQuotas
 
 
@@ -74,6 +75,7 @@ def _make_server(port: int) -> BaseWSGIServer:
             "cloudformation": CloudFormation,
             "batch": Batch,
             "imagebuilder": ImageBuilder,
+            "resource-groups": ResourceGroups,
             "service-quotas": ServiceQuotas,
         }
     )

@@ -198,7 +198,7 @@ def _compare_list(expected: list[Any], actual: Any, path: str) -> list[str]:
             found.append(f"{path}: no counterpart of {item!r} in {actual!r}")
         else:
             rest.remove(match)
-    more_allowed = path.endswith((".Tags", ".TagSpecifications"))
+    more_allowed = path.endswith((".Tags", ".FileSystemTags", ".TagSpecifications"))
     if rest and not found and not more_allowed:
         found.append(f"{path}: {rest!r} found beyond what is expected")
     return found

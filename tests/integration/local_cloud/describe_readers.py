@@ -400,6 +400,67 @@ def _image_builder(operation: str, parameter: str, key: str) -> Reader:
     return read
 
 
+# ---- Slurm: shared file systems, vended logs, reservations
+
+
+def _efs_file_system(session: boto3.Session, id_: str, _: Any) -> dict[str, Any]:
+    efs = session.client("efs")
+    system = _only(_call(efs.describe_file_systems, FileSystemId=id_)["FileSystems"])
+    policy = _optional(efs.describe_file_system_policy, "Policy", FileSystemId=id_)
+    lifecycle = efs.describe_lifecycle_configuration(FileSystemId=id_)["LifecyclePolicies"]
+    backup = _optional(efs.describe_backup_policy, "BackupPolicy", FileSystemId=id_)
+    return {
+        **system,
+        "BackupPolicy": backup or {"Status": "DISABLED"},
+        "FileSystemPolicy": _document(policy),
+        "LifecyclePolicies": lifecycle,
+        "FileSystemTags": system["Tags"],
+    }
+
+
+def _mount_target(session: boto3.Session, id_: str, _: Any) -> dict[str, Any]:
+    efs = session.client("efs")
+    target = _only(_call(efs.describe_mount_targets, MountTargetId=id_)["MountTargets"])
+    groups = efs.describe_mount_target_security_groups(MountTargetId=id_)["SecurityGroups"]
+    return {**target, "SecurityGroups": groups}
+
+
+def _fsx_file_system(session: boto3.Session, id_: str, _: Any) -> dict[str, Any]:
+    fsx, ec2 = session.client("fsx"), session.client("ec2")
+    system = _only(_call(fsx.describe_file_systems, FileSystemIds=[id_])["FileSystems"])
+    interfaces = ec2.describe_network_interfaces(NetworkInterfaceIds=system["NetworkInterfaceIds"])
+    groups = _only(interfaces["NetworkInterfaces"])["Groups"]
+    return {**system, "SecurityGroupIds": [group["GroupId"] for group in groups]}
+
+
+def _delivery_source(session: boto3.Session, name: str, _: Any) -> dict[str, Any]:
+    source = _call(session.client("logs").get_delivery_source, name=name)["deliverySource"]
+    return {**source, "ResourceArn": _only(source["resourceArns"]), "Tags": _tags(source["tags"])}
+
+
+def _delivery_destination(session: boto3.Session, name: str, _: Any) -> dict[str, Any]:
+    found = _call(session.client("logs").get_delivery_destination, name=name)["deliveryDestination"]
+    return {**found, **found["deliveryDestinationConfiguration"], "Tags": _tags(found["tags"])}
+
+
+def _delivery(session: boto3.Session, id_: str, _: Any) -> dict[str, Any]:
+    delivery = _call(session.client("logs").get_delivery, id=id_)["delivery"]
+    return {**delivery, "Tags": _tags(delivery["tags"])}
+
+
+def _resource_group(session: boto3.Session, name: str, _: Any) -> dict[str, Any]:
+    client = session.client("resource-groups")
+    group = _call(client.get_group, Group=name)["Group"]
+    configuration = client.get_group_configuration(Group=name)["GroupConfiguration"]["Configuration"]
+    members = client.list_group_resources(Group=name)["Resources"]
+    return {
+        **group,
+        "Configuration": configuration,
+        "Resources": [member["Identifier"]["ResourceArn"] for member in members],
+        "Tags": _tags(client.get_tags(Arn=group["GroupArn"])["Tags"]),
+    }
+
+
 READERS: dict[str, Reader] = {
     "AWS::Batch::ComputeEnvironment": _compute_environment,
     "AWS::Batch::JobQueue": _job_queue,
@@ -422,6 +483,9 @@ READERS: dict[str, Reader] = {
     "AWS::EC2::VPCEndpoint": _vpc_endpoint,
     "AWS::EC2::VPCGatewayAttachment": _gateway_attachment,
     "AWS::ECR::Repository": _repository,
+    "AWS::EFS::FileSystem": _efs_file_system,
+    "AWS::EFS::MountTarget": _mount_target,
+    "AWS::FSx::FileSystem": _fsx_file_system,
     "AWS::IAM::InstanceProfile": _instance_profile,
     "AWS::IAM::ManagedPolicy": _managed_policy,
     "AWS::IAM::Policy": _inline_policy,
@@ -439,7 +503,11 @@ READERS: dict[str, Reader] = {
     "AWS::ImageBuilder::InfrastructureConfiguration": _image_builder(
         "get_infrastructure_configuration", "infrastructureConfigurationArn", "infrastructureConfiguration"
     ),
+    "AWS::Logs::Delivery": _delivery,
+    "AWS::Logs::DeliveryDestination": _delivery_destination,
+    "AWS::Logs::DeliverySource": _delivery_source,
     "AWS::Logs::LogGroup": _log_group,
+    "AWS::ResourceGroups::Group": _resource_group,
     "AWS::S3::Bucket": _bucket,
     "AWS::S3::BucketPolicy": _bucket_policy,
     "AWS::SNS::Topic": _topic,
