@@ -105,15 +105,15 @@ def test_stopping_fits_into_what_ecs_allows() -> None:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (ULTRASERVERS, "--server-file server_id_4 --node-file node_id_4 --mode-file ultraserver_mode --nodes 4 --modes 1)"),
-        ({**ULTRASERVERS, "jobs.smoke.ultraserver_nodes": 2}, "--server-file server_id_2 --node-file node_id_2 --mode-file ultraserver_mode --nodes 2 --modes 3,2)"),
-        ({**ULTRASERVERS, "jobs.smoke.ultraserver_nodes": 1}, "--nodes 1 --modes 4)"),
-        (GEN2, "--server-file reservation_id --node-file node_id --mode-file ultraserver_mode --nodes 36)"),
+        (ULTRASERVERS, "--server-file server_id_4 --node-file node_id_4 --mode-file ultraserver_mode --nodes 4 --modes 1"),
+        ({**ULTRASERVERS, "jobs.smoke.ultraserver_nodes": 2}, "--server-file server_id_2 --node-file node_id_2 --mode-file ultraserver_mode --nodes 2 --modes 3,2"),
+        ({**ULTRASERVERS, "jobs.smoke.ultraserver_nodes": 1}, "--nodes 1 --modes 4"),
+        (GEN2, "--server-file reservation_id --node-file node_id --mode-file ultraserver_mode --nodes 36"),
     ],
 )  # fmt: skip
 def test_a_node_reads_its_place_where_its_driver_says_it(changes: dict[str, Any], words: str) -> None:
-    line = next(line for line in script(changes).splitlines() if "ultraserver read" in line)
-    assert words in line
+    line = next(line for line in script(changes).splitlines() if 'ultraserver.py" read' in line)
+    assert line.endswith(f" {words} \\")
 
 
 def test_nodes_outside_of_ultraservers_look_for_none() -> None:

@@ -292,6 +292,7 @@ await_rank_0() {
     fi
     find_failed_node
     if [[ -n $failed_node ]]; then
+      say "node $failed_node failed, see its log"
       return
     elif ((signals > 0)); then
       exit 143
