@@ -16,7 +16,7 @@ from stacks.domain.catalog.prices import ServiceItem
 Unit = Literal["instance-hour", "hour", "GB", "GB-month", "month", "block"]
 KeyKind = Literal["on-demand", "spot", "capacity-block", "service", "capacity"]
 
-# AWS's service code, which bills and discounts go by.
+# AWS's service code, which bills and discounts go by; none where no source names it.
 SERVICE_CODES: Mapping[ServiceItem, str] = {
     "nat-gateway": "AmazonEC2",
     "nat-gateway-data": "AmazonEC2",
@@ -42,6 +42,15 @@ SERVICE_UNITS: Mapping[ServiceItem, Unit] = {
     "s3-standard": "GB-month",
     "eks-control-plane": "hour",
     "load-balancer": "hour",
+    "pcs-controller-small": "hour",
+    "pcs-controller-medium": "hour",
+    "pcs-controller-large": "hour",
+    "pcs-node": "hour",
+    "pcs-accounting": "hour",
+    "efs": "GB-month",
+    "lustre": "GB-month",
+    "ebs-snapshot": "GB-month",
+    "image-build": "hour",
 }
 
 
@@ -54,7 +63,9 @@ class PriceKey:
 
     @property
     def service_code(self) -> str:
-        return next((code for item, code in SERVICE_CODES.items() if self == service_key(item)), "AmazonEC2")
+        if self.kind != "service":
+            return "AmazonEC2"
+        return next((code for item, code in SERVICE_CODES.items() if self == service_key(item)), "")
 
 
 def service_key(item: ServiceItem) -> PriceKey:

@@ -20,6 +20,15 @@ ServiceItem = Literal[
     "custom-metric",
     "eks-control-plane",
     "load-balancer",
+    "pcs-controller-small",
+    "pcs-controller-medium",
+    "pcs-controller-large",
+    "pcs-node",
+    "pcs-accounting",
+    "efs",
+    "lustre",
+    "ebs-snapshot",
+    "image-build",
 ]
 ServiceUnit = Literal["hour", "GB", "GB-month", "month"]
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from stacks.domain.catalog import Catalog
 from stacks.domain.catalog.prices import ServiceItem
-from stacks.domain.cost.inventory import Inventory, NodeGroup, inventory_of
+from stacks.domain.cost.inventory import Inventory, NodeGroup, SlurmPart, inventory_of
 from stacks.domain.cost.lines import HOURS_PER_DAY, Cost, CostLine, Paid, is_stale
 from stacks.domain.plan import Plan
 from stacks.domain.prices import BUNDLED, PriceKey, Prices, UnitPrice, service_key
@@ -19,8 +19,17 @@ ASSUMABLE: Final[Mapping[ServiceItem, str]] = {
     "s3-standard": "GB in the bucket, all the lifetime",
     "logs-ingestion": "GB of logs over the lifetime",
     "custom-metric": "metrics of nodes (their detailed monitoring), all the lifetime",
+    "efs": "GB in the shared file systems of kind efs, all the lifetime",
+    "ebs-snapshot": "GB in the snapshots of node images, all the lifetime",
+    "image-build": "hours of building node images",
 }
 """Quantities that only the user can assume."""
+
+_CONTROLLERS: Final[Mapping[str, ServiceItem]] = {
+    "SMALL": "pcs-controller-small",
+    "MEDIUM": "pcs-controller-medium",
+    "LARGE": "pcs-controller-large",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +57,7 @@ def price_keys(inventory: Inventory) -> tuple[PriceKey, ...]:
     """Every price that an estimate of it looks up, once."""
     keys = [key for group in inventory.node_groups for key in (_node_key(group),)]
     keys += [service_key(item) for item, number in _services(inventory) if number]
+    keys += [PriceKey("on-demand", part.login_instance_type) for part in inventory.slurm]
     return tuple(dict.fromkeys(keys))
 
 
@@ -56,6 +66,10 @@ def _node_key(group: NodeGroup) -> PriceKey:
         return PriceKey("capacity", group.capacity_name)
     # A reservation is billed at the on-demand price, used or not.
     return PriceKey("spot" if group.capacity_kind == "spot" else "on-demand", group.instance_type)
+
+
+def _with_nodes(group: NodeGroup) -> Paid:
+    return Paid.ALWAYS if group.runs_always else Paid.WHILE_NODES_RUN
 
 
 def _services(inventory: Inventory) -> Iterator[tuple[ServiceItem, int]]:
@@ -68,6 +82,14 @@ def _services(inventory: Inventory) -> Iterator[tuple[ServiceItem, int]]:
     yield "dashboard", inventory.dashboards
     yield "logs-ingestion", inventory.log_groups
     yield "s3-standard", inventory.buckets
+    for part in inventory.slurm:
+        yield _CONTROLLERS[part.controller_size], part.clusters
+        yield "pcs-node", part.clusters
+        yield "pcs-accounting", int(part.accounting)
+        yield "efs", int(part.storage_kind == "efs")
+        yield "lustre", part.lustre_gib
+    yield "image-build", inventory.node_images
+    yield "ebs-snapshot", inventory.node_images
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +102,20 @@ class _Writer:
         yield from self._node_lines()
         yield from self._block_lines()
         yield from self._fixed_lines()
+        for part in self.inventory.slurm:
+            yield from self._slurm_lines(part)
         yield from self._use_lines()
 
     def _node_lines(self) -> Iterator[CostLine]:
         for group in self.inventory.node_groups:
             if group.capacity_kind != "capacity-block":
-                paid = Paid.ALWAYS if group.capacity_kind == "reservation" else Paid.WHILE_NODES_RUN
+                is_always = group.runs_always or group.capacity_kind == "reservation"
+                paid = Paid.ALWAYS if is_always else Paid.WHILE_NODES_RUN
                 what = f"{group.name}: {group.nodes} x {group.instance_type}, {group.capacity_kind}"
                 yield self._line(what, group.nodes, _node_key(group), paid)
             gib = group.nodes * group.root_volume_gib
             what = f"{group.name}: {gib:,} GiB root volumes (gp3)"
-            yield self._line(what, gib, service_key("ebs-gp3"), Paid.WHILE_NODES_RUN)
+            yield self._line(what, gib, service_key("ebs-gp3"), _with_nodes(group))
 
     def _block_lines(self) -> Iterator[CostLine]:
         """One fee a block, however many clusters are on it."""
@@ -114,14 +139,37 @@ class _Writer:
             if number:
                 yield self._line(what, number, service_key(item), Paid.ALWAYS)
 
+    def _slurm_lines(self, part: SlurmPart) -> Iterator[CostLine]:
+        """The nodes' fee is paid with the nodes; everything else as long as the cluster is there."""
+        number, login = part.clusters, part.login_instance_type
+        always: list[tuple[str, int, PriceKey]] = [
+            (f"AWS PCS controller, {part.controller_size}", number, service_key(_CONTROLLERS[part.controller_size])),
+            (f"login node, {login}", number, PriceKey("on-demand", login)),
+            (f"{part.login_volume_gib * number:,} GiB root volume of the login node (gp3)", part.login_volume_gib * number, service_key("ebs-gp3")),
+            ("AWS PCS's fee for the login node", number, service_key("pcs-node")),
+            ("Slurm accounting", number if part.accounting else 0, service_key("pcs-accounting")),
+            (f"{part.lustre_gib:,} GiB of FSx for Lustre", part.lustre_gib, service_key("lustre")),
+        ]  # fmt: skip
+        for what, quantity, key in always:
+            if quantity:
+                yield self._line(f"{part.name}: {what}", quantity, key, Paid.ALWAYS)
+        for group in self.inventory.node_groups:
+            if group.name == part.name:
+                what = f"{part.name}: AWS PCS's fee for {group.nodes} nodes"
+                yield self._line(what, group.nodes, service_key("pcs-node"), _with_nodes(group))
+
     def _use_lines(self) -> Iterator[CostLine]:
         found = self.inventory
+        efs = sum(part.storage_kind == "efs" for part in found.slurm)
         nodes = sum(group.nodes for group in found.node_groups)
         rows: tuple[tuple[str, int, ServiceItem], ...] = (
             ("data through the NAT gateway", found.nat_gateways, "nat-gateway-data"),
             ("data in the bucket (S3 Standard)", found.buckets, "s3-standard"),
             ("logs of jobs (CloudWatch Logs, ingestion)", found.log_groups, "logs-ingestion"),
             ("detailed monitoring of nodes (CloudWatch metrics)", nodes, "custom-metric"),
+            ("data in the shared file system (EFS)", efs, "efs"),
+            ("instances that build node images (EC2 Image Builder)", found.node_images, "image-build"),
+            ("snapshots of node images (EBS)", found.node_images, "ebs-snapshot"),
         )
         for what, number, item in rows:
             if number:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stacks.domain.plan import ClusterPlan, Plan, ProjectedCluster
+from stacks.domain.slurm_plan import SlurmPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +19,26 @@ class NodeGroup:
     capacity_name: str
     """Clusters on the same reservation or block have the same."""
     capacity_kind: str
+    runs_always: bool = False
+    """Not only with jobs: a Slurm cluster whose nodes are all kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmPart:
+    """What a Slurm cluster has besides its compute nodes, in all of its cells together."""
+
+    name: str
+    clusters: int
+    """Of AWS PCS, each with a controller and a login node."""
+    controller_size: str
+    accounting: bool
+    login_instance_type: str
+    login_volume_gib: int
+    """Of one login node."""
+    storage_kind: str
+    """efs or lustre"""
+    lustre_gib: int
+    """Of all of them; 0 with efs, which grows by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +50,13 @@ class Inventory:
     dashboards: int
     log_groups: int
     buckets: int
+    slurm: tuple[SlurmPart, ...] = ()
+    node_images: int = 0
 
 
 def inventory_of(plan: Plan) -> Inventory:
-    """The kit's stacks: for each cell a bucket, a NAT gateway with its address unless the network is the user's, and a
-    dashboard and a log group a cluster. Of what can only be counted, the nodes."""
+    """The kit's stacks: for each cell a bucket, a NAT gateway with its address unless the network is the user's, a log
+    group a cluster, and with AWS Batch a dashboard. Of what can only be counted, the nodes."""
     counted: tuple[ClusterPlan | ProjectedCluster, ...] = (*plan.clusters, *plan.projected)
     groups = tuple(
         NodeGroup(
@@ -43,6 +66,7 @@ def inventory_of(plan: Plan) -> Inventory:
             root_volume_gib=cluster.root_volume_gib,
             capacity_name=cluster.capacity.name,
             capacity_kind=cluster.capacity.kind,
+            runs_always=_runs_always(cluster),
         )
         for cluster in counted
     )
@@ -54,7 +78,27 @@ def inventory_of(plan: Plan) -> Inventory:
         node_groups=groups,
         nat_gateways=networks,
         public_addresses=networks,
-        dashboards=sum(cluster.cells for cluster in plan.clusters),
+        dashboards=sum(cluster.cells for cluster in plan.clusters if cluster.slurm is None),
         log_groups=sum(cluster.cells for cluster in plan.clusters),
         buckets=environments,
+        slurm=tuple(_slurm_part(cluster, cluster.slurm) for cluster in plan.clusters if cluster.slurm),
+        node_images=len(plan.node_images) * environments,
+    )
+
+
+def _runs_always(cluster: ClusterPlan | ProjectedCluster) -> bool:
+    return isinstance(cluster, ClusterPlan) and cluster.slurm is not None and cluster.slurm.is_static
+
+
+def _slurm_part(cluster: ClusterPlan, slurm: SlurmPlan) -> SlurmPart:
+    storage = slurm.shared_storage
+    return SlurmPart(
+        name=cluster.name,
+        clusters=cluster.cells,
+        controller_size=slurm.controller_size,
+        accounting=slurm.accounting,
+        login_instance_type=slurm.login_instance_type,
+        login_volume_gib=cluster.root_volume_gib,
+        storage_kind=storage.kind if storage else "",
+        lustre_gib=(storage.capacity_gib or 0) * cluster.cells if storage else 0,
     )

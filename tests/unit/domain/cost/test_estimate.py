@@ -44,6 +44,9 @@ STARTER_TABLE = {
     "trn1-first-hour": (1.34375 + 128 * 0.08 / 730, 0.045 + 0.005 + DASHBOARD, 24),
     "trn1-pilot": (4 * 21.5 + 2048 * 0.08 / 730, 0.045 + 0.005 + DASHBOARD, 7 * 24),
     "trn2-pilot": (2048 * 0.08 / 730, 0.045 + 0.005 + DASHBOARD, 7 * 24),
+    # Slurm: no dashboard; a login node with a volume as large as a node's; nodes of a bought block are always there.
+    "trn1-slurm": (4 * 21.5 + 2048 * 0.08 / 730, 0.045 + 0.005 + 512 * 0.08 / 730, 7 * 24),
+    "trn2-slurm": (0, 0.045 + 0.005 + (2048 + 512) * 0.08 / 730, 7 * 24),
 }
 
 
