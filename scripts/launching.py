@@ -1,8 +1,8 @@
 """`neuronkit launch`: starts a run, or joins the one that is there. Never twice.
 
-SubmitJob has no client token, so the run's name is the token: a claim in the bucket gives the name to one launch
-(`run_store`), a lock on this machine keeps launches of one job apart, and the name is looked for in the queue before
-it is submitted. Killed at any point, the same command goes on: it finds the run in the queue, or its claim.
+No scheduler's submission has a client token, so the run's name is the token: a claim in the bucket gives the name to
+one launch (`run_store`), a lock on this machine keeps launches of one job apart, and the name is looked for in the
+queue before it is submitted. Killed at any point, the same command goes on: it finds the run in the queue, or its claim.
 
 A claim of another machine that has not led to a job yet is waited for; after CLAIM_SECONDS it is taken over.
 """
@@ -15,9 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from scripts.aws import batch, s3
+from scripts.aws import s3
 from scripts.aws.cloud import Cloud
-from scripts.aws.translation import AwsError
 from scripts.console import Console
 from scripts.machine_lock import machine_lock, this_owner
 from scripts.run_choice import (
@@ -29,26 +28,37 @@ from scripts.run_choice import (
     numbered,
 )
 from scripts.run_store import RunRecord, RunStore, StoredRecord
+from scripts.schedulers.scheduler import ScheduledRun, Scheduler
 from stacks.domain.errors import InputError
 from stacks.domain.jobs import JobPackage, pack
-from stacks.domain.names import CONTENT_TAG, job_definition_name
 from stacks.domain.plan import JobPlan, Plan
-from stacks.domain.render.batch import ClusterOutputs, Run, job_definition, submit_request
+from stacks.domain.render.batch import Run
 
 CLAIM_SECONDS: Final = 120.0
 
 
 @dataclass(frozen=True, slots=True)
 class Launched:
-    run: str
-    state: str
-    scheduler_id: str
+    scheduled: ScheduledRun
     nodes: int
     metrics: str
     logs: str
-    """The log group."""
+    """The log group, or the directory on the shared file system."""
+    logs_are: str
     joined: bool
     resumes: Resume | None
+
+    @property
+    def run(self) -> str:
+        return self.scheduled.name
+
+    @property
+    def state(self) -> str:
+        return self.scheduled.state
+
+    @property
+    def scheduler_id(self) -> str:
+        return self.scheduled.id
 
     def as_dict(self) -> dict[str, Any]:
         names = ("run", "state", "scheduler_id", "nodes", "metrics", "logs")
@@ -57,20 +67,20 @@ class Launched:
 
 @dataclass
 class Launcher:
-    """One launch of one job. `outputs` are of the job's cluster."""
+    """One launch of one job. `scheduler` is of the job's cluster."""
 
     console: Console
     cloud: Cloud
     plan: Plan
     job: JobPlan
-    outputs: ClusterOutputs
+    scheduler: Scheduler
     source_directory: Path
     pause: Callable[[float], None] = time.sleep
     owner: str = field(default_factory=this_owner)
 
     @property
     def store(self) -> RunStore:
-        return RunStore(self.cloud, self.outputs.bucket, self.job.name)
+        return RunStore(self.cloud, self.scheduler.bucket, self.job.name)
 
     def launch(self, wish: ResumeWish | None, run_name: str | None) -> Launched:
         with machine_lock(self._place, f"job {self.job.name}"):
@@ -98,21 +108,21 @@ class Launcher:
 
     # --- what is there ---
 
-    def _active_run(self, run_name: str | None) -> batch.JobSummary | None:
+    def _active_run(self, run_name: str | None) -> ScheduledRun | None:
         """The newest active run of this job; with a name, only the run of that name."""
-        active = {job.name: job for job in batch.active_jobs(self.cloud, self.outputs.job_queue_arn)}
+        active = {run.name: run for run in self.scheduler.active_runs()}
         if run_name is not None:
             return active.get(run_name)
         ours = set(self.store.names()).intersection(active) | set(numbered(self.job.name, active))
-        return max((active[name] for name in ours), key=lambda job: job.created_at, default=None)
+        return max((active[name] for name in ours), key=lambda run: run.order, default=None)
 
-    def _join(self, active: batch.JobSummary, wish: ResumeWish | None) -> Launched:
+    def _join(self, active: ScheduledRun, wish: ResumeWish | None) -> Launched:
         stored = self.store.read(active.name)
         resumes = _resumes(stored.record) if stored else None
         check_join(active.name, wish, resumes)
         if stored is not None and stored.record.scheduler_id is None:
             self.store.submitted(stored, active.id)
-        return self._launched(active.name, active.id, active.state, joined=True, resumes=resumes)
+        return self._launched(active, joined=True, resumes=resumes)
 
     def _checkpoint(self, wish: ResumeWish | None) -> Resume | None:
         if wish is None:
@@ -134,28 +144,31 @@ class Launcher:
             stored = self.store.read(run) if run in names else None
             if stored is None:
                 continue
-            state = self._state(stored)
-            if state is None:
+            known = self._known(stored)
+            if known is None:
                 return self._adopt(stored, resumes)
-            if state in batch.ACTIVE_STATES:
+            if known.is_active:
                 return None
             if run_name is not None:
                 raise InputError(
-                    f"there was a run {run} already ({state})",
+                    f"there was a run {run} already ({known.state})",
                     f"choose another name, or begin from it with --resume {run}",
                 )
-        run = run_name or next_run(self.job.name, (*names, *self._names_in_queue()))
+        run = run_name or next_run(self.job.name, (*names, *self.scheduler.names_of(self.job)))
         return self.store.claim(self._record(run, resumes))
 
-    def _state(self, stored: StoredRecord) -> str | None:
-        """Of the run's job; None when it was never submitted."""
+    def _known(self, stored: StoredRecord) -> ScheduledRun | None:
+        """The run; None when it was never submitted."""
         record = stored.record
-        found = batch.jobs_named(self.cloud, self.outputs.job_queue_arn, record.run)
+        found = self.scheduler.runs_named(self.job, record.run)
         if record.scheduler_id is None and found:
             self.store.submitted(stored, found[0].id)
-        if found:
-            return found[0].state
-        return None if record.scheduler_id is None else "ended, and AWS Batch has forgotten it"
+        if found or record.scheduler_id is None:
+            return found[0] if found else None
+        state = f"ended, and {self.scheduler.name} has forgotten it"
+        return ScheduledRun(
+            record.run, record.scheduler_id, state, is_active=False, has_failed=False, order=0
+        )
 
     def _adopt(self, stored: StoredRecord, resumes: Resume | None) -> StoredRecord | None:
         """The claim of a launch that ended too early. Whoever holds this machine's lock knows that it is over."""
@@ -178,66 +191,38 @@ class Launcher:
             resume_step=resumes.step if resumes else None,
         )
 
-    def _names_in_queue(self) -> tuple[str, ...]:
-        jobs = batch.jobs_named(self.cloud, self.outputs.job_queue_arn, f"{self.job.name}-*")
-        return tuple(job.name for job in jobs)
-
     # --- the job ---
 
     def _start(self, claim: StoredRecord, package: JobPackage) -> Launched | None:
         """None when the claim was taken over meanwhile."""
         run = claim.record.run
         self._upload(package)
-        definition_arn = self._definition(package)
+        prepared = self.scheduler.prepare(self.job, package)
         current = self.store.read(run)
         if current is None or current.etag != claim.etag:
             return None
         resumes = _resumes(claim.record)
-        request = submit_request(
-            self.plan, self.job, self._batch_run(run, resumes), definition_arn, self.outputs
-        )
-        scheduler_id = self._submit(request)
-        self.store.submitted(claim, scheduler_id)
-        return self._launched(run, scheduler_id, "SUBMITTED", joined=False, resumes=resumes)
-
-    def _submit(self, request: dict[str, Any]) -> str:
-        """When the answer is lost, the queue says whether the job was taken."""
-        try:
-            return batch.submit(self.cloud, request)
-        except AwsError:
-            self.pause(self.cloud.poll_seconds)
-            found = batch.jobs_named(self.cloud, self.outputs.job_queue_arn, request["jobName"])
-            if not found:
-                raise
-            return found[0].id
+        submitted = self.scheduler.submit(self.job, self._run(run, resumes), prepared)
+        self.store.submitted(claim, submitted.id)
+        return self._launched(submitted, joined=False, resumes=resumes)
 
     def _upload(self, package: JobPackage) -> None:
-        if not s3.exists(self.cloud, self.outputs.bucket, package.key):
+        if not s3.exists(self.cloud, self.scheduler.bucket, package.key):
             self.console.progress(f"uploading the job's package, {len(package.content) / 2**20:.1f} MiB")
-            s3.put(self.cloud, self.outputs.bucket, package.key, package.content)
+            s3.put(self.cloud, self.scheduler.bucket, package.key, package.content)
 
-    def _definition(self, package: JobPackage) -> str:
-        request = job_definition(self.plan, self.job, package.sha256, self.outputs)
-        content = request["tags"][CONTENT_TAG]
-        name = job_definition_name(self.plan.name, self.job.name)
-        for definition in batch.active_job_definitions(self.cloud, name):
-            if definition.tags.get(CONTENT_TAG) == content:
-                return definition.arn
-        return batch.register_job_definition(self.cloud, request)
-
-    def _batch_run(self, run: str, resumes: Resume | None) -> Run:
+    def _run(self, run: str, resumes: Resume | None) -> Run:
         if resumes is None:
             return Run(run)
         return Run(run, self.store.checkpoints_uri(resumes.run), resumes.step)
 
-    def _launched(self, run: str, id_: str, state: str, *, joined: bool, resumes: Resume | None) -> Launched:
+    def _launched(self, run: ScheduledRun, *, joined: bool, resumes: Resume | None) -> Launched:
         return Launched(
-            run=run,
-            state=state,
-            scheduler_id=id_,
+            scheduled=run,
             nodes=self.job.nodes,
-            metrics=self.store.metrics_uri(run),
-            logs=self.outputs.log_group,
+            metrics=self.store.metrics_uri(run.name),
+            logs=self.scheduler.logs_of(self.job, run.name),
+            logs_are=self.scheduler.logs_are,
             joined=joined,
             resumes=resumes,
         )
@@ -252,6 +237,9 @@ def find_job(plan: Plan, name: str) -> JobPlan:
 
 
 def require_image(job: JobPlan, file: str) -> None:
+    """Of a job that runs in a container."""
+    if job.virtual_environment is not None:
+        return
     if job.image is None or not job.image.is_resolved:
         raise InputError(f"the image of job {job.name} is not resolved", f"run `neuronkit lock {file}`")
 

@@ -1,33 +1,46 @@
-"""From a run's name to its job, in whichever queue of the environment it is."""
+"""From a run's name to the run, on whichever cluster of the environment it is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from scripts.aws import batch
-from scripts.aws.batch import Job
 from scripts.aws.cloud import Cloud
-from scripts.outputs import cluster_outputs
+from scripts.outputs import storage_bucket
+from scripts.run_store import RunStore
+from scripts.schedulers.login_node import TransportKind
+from scripts.schedulers.opening import open_scheduler
+from scripts.schedulers.scheduler import ScheduledRun, Scheduler
 from stacks.domain.errors import InputError
-from stacks.domain.plan import Plan
-from stacks.domain.render.batch import ClusterOutputs
+from stacks.domain.plan import ClusterPlan, Plan
 
 
 @dataclass(frozen=True, slots=True)
 class FoundRun:
-    job: Job
-    outputs: ClusterOutputs
+    run: ScheduledRun
+    logs: str
+    scheduler: Scheduler
 
 
-def find_run(cloud: Cloud, plan: Plan, run: str) -> FoundRun:
-    """The newest job of that name. Raises InputError when AWS Batch knows none (it forgets what ended a week ago)."""
-    for cluster in plan.clusters:
-        outputs = cluster_outputs(cloud, plan, cluster.name)
-        found = batch.jobs_named(cloud, outputs.job_queue_arn, run)
-        job = batch.find_job(cloud, found[0].id) if found else None
-        if job is not None:
-            return FoundRun(job, outputs)
+def find_run(cloud: Cloud, plan: Plan, run: str, transport: TransportKind) -> FoundRun:
+    """The newest of that name. Raises InputError when no scheduler knows one (they forget what ended long ago)."""
+    asked: list[str] = []
+    for cluster in _likeliest_first(cloud, plan, run):
+        scheduler = open_scheduler(cloud, plan, cluster, transport)
+        found = scheduler.find(run)
+        if found is not None:
+            return FoundRun(*found, scheduler)
+        asked.append(scheduler.name)
     raise InputError(
-        f"AWS Batch knows no run {run} of {plan.name}",
-        "`neuronkit status` lists the runs; Batch forgets those that ended more than a week ago",
+        f"{' and '.join(dict.fromkeys(asked)) or 'nothing'} knows no run {run} of {plan.name}",
+        "`neuronkit status` lists the runs; AWS Batch forgets those that ended more than a week ago",
     )
+
+
+def _likeliest_first(cloud: Cloud, plan: Plan, run: str) -> list[ClusterPlan]:
+    """By the bucket, so that nobody waits for the login node of a cluster on which the run is not."""
+    if len(plan.clusters) < 2:
+        return list(plan.clusters)
+    bucket = storage_bucket(cloud, plan)
+    jobs = [job for job in plan.jobs if RunStore(cloud, bucket, job.name).read(run) is not None]
+    likely = {job.cluster for job in jobs}
+    return sorted(plan.clusters, key=lambda cluster: cluster.name not in likely)

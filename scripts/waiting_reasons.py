@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scripts.aws.batch import ComputeEnvironment, Job, JobQueue
 from scripts.aws.ec2 import CapacityReservation
-from stacks.domain.plan import ClusterPlan
+from stacks.domain.plan import CapacityPlan, ClusterPlan
 
 _WAITING = ("SUBMITTED", "PENDING", "RUNNABLE")
 _QUEUE_OF_LIMITS = "RUNNABLE"
@@ -85,6 +85,17 @@ def _from_capacity(job: Job, around: Surroundings) -> Iterator[str]:
     capacity, reservation = around.cluster.capacity, around.reservation
     if capacity.kind in ("on-demand", "spot"):
         return
+    unfit = list(unfit_capacity(capacity, reservation))
+    yield from unfit
+    if not unfit and reservation is not None and reservation.available < job.nodes:
+        yield (
+            f"capacity {reservation.id} has {reservation.available} of {reservation.instances} instances free, the job "
+            f"wants {job.nodes}: another job may hold them"
+        )
+
+
+def unfit_capacity(capacity: CapacityPlan, reservation: CapacityReservation | None) -> Iterator[str]:
+    """Why no node can come from a reservation or block at the moment; None: AWS knows none."""
     if capacity.id is None and reservation is None:
         yield f"capacity {capacity.name} is not bought yet"
     elif reservation is None:
@@ -94,11 +105,6 @@ def _from_capacity(job: Job, around: Surroundings) -> Iterator[str]:
         yield f"capacity {reservation.id} has not begun ({reservation.state}): it begins {begins}"
     elif not reservation.is_paid_for:
         yield f"capacity {reservation.id} is over ({reservation.state}): buy another, write its id into the file, deploy"
-    elif reservation.available < job.nodes:
-        yield (
-            f"capacity {reservation.id} has {reservation.available} of {reservation.instances} instances free, the job "
-            f"wants {job.nodes}: another job may hold them"
-        )
 
 
 def _from_batch(job: Job) -> Iterator[str]:

@@ -181,9 +181,9 @@ def find_job(cloud: Cloud, job_id: str) -> Job | None:
     return next(iter(describe_jobs(cloud, [job_id])), None)
 
 
-def nodes_of(cloud: Cloud, job: Job) -> tuple[Job, ...]:
+def nodes_of(cloud: Cloud, job_id: str, nodes: int) -> tuple[Job, ...]:
     """The nodes of a multi-node job by index. Not all exist before the job starts."""
-    return describe_jobs(cloud, [f"{job.id}#{index}" for index in range(job.nodes)])
+    return describe_jobs(cloud, [f"{job_id}#{index}" for index in range(nodes)])
 
 
 def terminate_job(cloud: Cloud, job_id: str, reason: str) -> None:

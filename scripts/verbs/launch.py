@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.console import Console
+from scripts.transport_option import TRANSPORT
 
 if TYPE_CHECKING:
     from scripts.launching import Launched, Launcher
+    from scripts.schedulers.login_node import TransportKind
 
 
 @click.command()
@@ -21,9 +23,16 @@ if TYPE_CHECKING:
 )
 @click.option("--resume", metavar="RUN[:STEP]|latest", help="Begin with a checkpoint of an earlier run.")
 @click.option("--run", "run_name", metavar="NAME", help="The run's name, instead of JOB-N.")
+@TRANSPORT
 @click.pass_obj
 def command(
-    console: Console, file: Path, job: str, follow: bool, resume: str | None, run_name: str | None
+    console: Console,
+    file: Path,
+    job: str,
+    follow: bool,
+    resume: str | None,
+    run_name: str | None,
+    transport: TransportKind,
 ) -> int | None:
     """Start a run of JOB, or join the run that is active. A repeated launch never starts a second one.
 
@@ -32,20 +41,20 @@ def command(
     from scripts.run_choice import check_run_name, parse_resume
 
     wish = parse_resume(resume) if resume else None
-    launcher = _launcher(console, file, job)
+    launcher = _launcher(console, file, job, transport)
     launched = launcher.launch(wish, check_run_name(run_name) if run_name else None)
     _announce(console, launched)
     if not follow:
         console.result(launched.as_dict(), _text(launched))
         return None
-    return _follow(console, launcher, launched, file)
+    return _follow(console, launcher, launched, file, transport)
 
 
-def _launcher(console: Console, file: Path, job_name: str) -> Launcher:
+def _launcher(console: Console, file: Path, job_name: str, transport: TransportKind) -> Launcher:
     from scripts.aws.session import open_cloud
     from scripts.launching import Launcher, find_job, require_image
     from scripts.loading import load_plan
-    from scripts.outputs import cluster_outputs
+    from scripts.schedulers.opening import open_scheduler
     from stacks.domain.buildable import refuse_unbuildable
     from stacks.domain.jobs import resolve_source
 
@@ -55,7 +64,8 @@ def _launcher(console: Console, file: Path, job_name: str) -> Launcher:
     require_image(job, str(file))
     source = resolve_source(job.source, file.resolve().parent)
     cloud = open_cloud(console, plan.region, plan.account)
-    return Launcher(console, cloud, plan, job, cluster_outputs(cloud, plan, job.cluster), source)
+    scheduler = open_scheduler(cloud, plan, plan.cluster(job.cluster), transport)
+    return Launcher(console, cloud, plan, job, scheduler, source)
 
 
 def _announce(console: Console, launched: Launched) -> None:
@@ -67,28 +77,32 @@ def _announce(console: Console, launched: Launched) -> None:
 
 
 def _text(launched: Launched) -> str:
-    return f"{launched.run} {launched.state} ({launched.scheduler_id})\nmetrics: {launched.metrics}\nlog group: {launched.logs}"
+    return f"{launched.run} {launched.state} ({launched.scheduler_id})\nmetrics: {launched.metrics}\n{launched.logs_are}: {launched.logs}"
 
 
-def _follow(console: Console, launcher: Launcher, launched: Launched, file: Path) -> int | None:
+def _follow(
+    console: Console, launcher: Launcher, launched: Launched, file: Path, transport: TransportKind
+) -> int | None:
     from dataclasses import replace
 
     from scripts.complaint import complain
-    from scripts.following import Follower, failure
+    from scripts.following import Follower
 
     print_line = console.progress if console.json else click.echo
-    follower = Follower(launcher.cloud, launched.logs, console.progress, print_line)
+    watch = launcher.scheduler.watch(launched.scheduled, launched.logs)
+    follower = Follower(launcher.cloud, watch, console.progress, print_line)
     try:
-        job = follower.follow(launched.scheduler_id)
+        run = follower.follow()
     except KeyboardInterrupt:
         option = " --local" if console.local else ""
+        more = f" --transport {transport}" if transport != "ssm" else ""
         console.progress(
             f"\nno longer following; run {launched.run} goes on. Follow again: neuronkit{option} logs {file} {launched.run} "
-            f"--follow; stop it: neuronkit{option} status {file} --cancel {launched.run}"
+            f"--follow{more}; stop it: neuronkit{option} status {file} --cancel {launched.run}{more}"
         )
         return 130
-    final = replace(launched, state=job.state)
+    final = replace(launched, scheduled=run)
     console.result(final.as_dict(), _text(final))
-    if job.state == "FAILED":
-        return complain(console, failure(launcher.cloud, job))
+    if run.has_failed:
+        return complain(console, watch.failure(run))
     return None

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from scripts.console import Console
+from scripts.transport_option import TRANSPORT
+
+if TYPE_CHECKING:
+    from scripts.schedulers.login_node import TransportKind
 
 
 @click.command()
@@ -14,8 +19,11 @@ from scripts.console import Console
 @click.argument("run")
 @click.option("--node", type=click.IntRange(min=0), help="Only this node, counted from 0.")
 @click.option("--follow", is_flag=True, help="Go on until the run ends.")
+@TRANSPORT
 @click.pass_obj
-def command(console: Console, file: Path, run: str, node: int | None, follow: bool) -> None:
+def command(
+    console: Console, file: Path, run: str, node: int | None, follow: bool, transport: TransportKind
+) -> None:
     """Print the log of RUN, all nodes by time. With --json, one document with the lines."""
     from scripts.aws.session import open_cloud
     from scripts.following import Follower
@@ -25,16 +33,13 @@ def command(console: Console, file: Path, run: str, node: int | None, follow: bo
 
     plan = load_plan(file, local=console.local).plan
     cloud = open_cloud(console, plan.region, plan.account)
-    found = find_run(cloud, plan, run)
-    if node is not None and node >= found.job.nodes:
-        raise InputError(f"run {run} has no node {node}", f"its nodes: 0 to {found.job.nodes - 1}")
+    found = find_run(cloud, plan, run, transport)
+    if node is not None and found.run.nodes is not None and node >= found.run.nodes:
+        raise InputError(f"run {run} has no node {node}", f"its nodes: 0 to {found.run.nodes - 1}")
     lines: list[str] = []
     on_line = lines.append if console.json else click.echo
-    follower = Follower(cloud, found.outputs.log_group, console.progress, on_line, node)
-    job = found.job
-    if follow:
-        job = follower.follow(job.id)
-    else:
-        follower.print_once(job)
+    watch = found.scheduler.watch(found.run, found.logs, node)
+    follower = Follower(cloud, watch, console.progress, on_line, node)
+    ended = follower.follow() if follow else follower.print_once()
     if console.json:
-        console.result({"run": run, "state": job.state, "lines": lines}, "")
+        console.result({"run": run, "state": ended.state, "lines": lines}, "")

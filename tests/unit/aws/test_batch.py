@@ -85,7 +85,7 @@ def test_a_multi_node_job_is_read_with_its_nodes_and_needs(stubbed: Stubbed) -> 
         },
         {"jobs": ["a#0", "a#1"]},
     )  # fmt: skip
-    first, second = batch.nodes_of(cloud, job)
+    first, second = batch.nodes_of(cloud, job.id, job.nodes)
     assert (first.id, second.id) == ("a#0", "a#1")
     assert (second.exit_code, second.container_reason, second.log_streams) == (9, "OOM", ("s1", "s2"))
 

@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
-from scripts import following
 from scripts.aws.batch import Job
 from scripts.aws.logs import LogLine
-from scripts.following import Follower, failure
-from stacks.domain.errors import WorldError
+from scripts.following import Follower
+from scripts.schedulers import batch_watch
+from scripts.schedulers.batch_runs import of_job
+from scripts.schedulers.batch_watch import BatchWatch
+from scripts.schedulers.scheduler import ScheduledRun
+from stacks.domain.errors import JobFailedError, WorldError
 from tests.unit.scripts.fakes import a_cloud
 
 JOB = Job(
@@ -33,9 +36,9 @@ class Film:
     ) -> None:
         self.looks = looks
         self.lines = lines
-        monkeypatch.setattr(following.batch, "find_job", self.find_job)
-        monkeypatch.setattr(following.batch, "nodes_of", lambda cloud, job: self.looks[0][1])
-        monkeypatch.setattr(following, "StreamReader", self.reader)
+        monkeypatch.setattr(batch_watch.batch, "find_job", self.find_job)
+        monkeypatch.setattr(batch_watch.batch, "nodes_of", lambda cloud, job_id, count: self.looks[0][1])
+        monkeypatch.setattr(batch_watch, "StreamReader", self.reader)
 
     def find_job(self, cloud: Any, job_id: str) -> Job:
         if len(self.looks) > 1:
@@ -53,13 +56,16 @@ class Film:
         return Reader()
 
 
-def follow(only_node: int | None = None) -> tuple[Job, list[str], list[str]]:
+def follow(only_node: int | None = None) -> tuple[ScheduledRun, list[str], list[str]]:
     states: list[str] = []
     lines: list[str] = []
-    follower = Follower(
-        a_cloud(), "group", states.append, lines.append, only_node, pause=lambda seconds: None
-    )
-    return follower.follow("id"), states, lines
+    watch = BatchWatch(a_cloud(), "group", "id", only_node)
+    follower = Follower(a_cloud(), watch, states.append, lines.append, only_node, pause=lambda seconds: None)
+    return follower.follow(), states, lines
+
+
+def failure(job: Job) -> JobFailedError:
+    return BatchWatch(a_cloud(), "group", job.id).failure(of_job(job))
 
 
 LOOKS: list[Look] = [
@@ -105,7 +111,7 @@ def test_of_one_node_only_its_lines_are_printed_without_its_number(monkeypatch: 
 
 
 def test_a_job_that_batch_forgets_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following.batch, "find_job", lambda cloud, job_id: None)
+    monkeypatch.setattr(batch_watch.batch, "find_job", lambda cloud, job_id: None)
     with pytest.raises(WorldError, match="no longer knows"):
         follow()
 
@@ -122,8 +128,8 @@ def test_a_failed_run_names_reason_node_and_exit_code(monkeypatch: pytest.Monkey
         ),
         node(2, "SUCCEEDED", exit_code=0),
     )
-    monkeypatch.setattr(following.batch, "nodes_of", lambda cloud, job: nodes)
-    error = failure(a_cloud(), replace(JOB, state="FAILED", reason="Essential container in task exited"))
+    monkeypatch.setattr(batch_watch.batch, "nodes_of", lambda cloud, job_id, count: nodes)
+    error = failure(replace(JOB, state="FAILED", reason="Essential container in task exited"))
     assert error.exit_code == 4
     assert error.message.splitlines() == [
         "run smoke-1 failed: Essential container in task exited",
@@ -133,6 +139,6 @@ def test_a_failed_run_names_reason_node_and_exit_code(monkeypatch: pytest.Monkey
 
 
 def test_a_run_that_never_had_nodes_still_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(following.batch, "nodes_of", lambda cloud, job: ())
-    error = failure(a_cloud(), replace(JOB, state="FAILED", reason="CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"))
+    monkeypatch.setattr(batch_watch.batch, "nodes_of", lambda cloud, job_id, count: ())
+    error = failure(replace(JOB, state="FAILED", reason="CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"))
     assert error.message == "run smoke-1 failed: CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"

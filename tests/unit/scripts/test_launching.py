@@ -23,6 +23,8 @@ from scripts.console import Console
 from scripts.launching import Launched, Launcher, find_job, require_image
 from scripts.run_choice import Resume, parse_resume
 from scripts.run_store import RunRecord, RunStore
+from scripts.schedulers import batch_scheduler
+from scripts.schedulers.batch_scheduler import BatchScheduler
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.lock import Lock, LockedImage
 from stacks.domain.names import CONTENT_TAG, package_key
@@ -92,7 +94,7 @@ class Queue:
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> Queue:
     made = Queue()
-    monkeypatch.setattr(launching, "batch", made)
+    monkeypatch.setattr(batch_scheduler, "batch", made)
     return made
 
 
@@ -127,12 +129,13 @@ class Machine:
     on_pause: Callable[[float], None] = lambda seconds: None
 
     def launch(self, resume: str | None = None, run: str | None = None) -> Launched:
+        scheduler = BatchScheduler(self.cloud, PLAN, OUTPUTS, pause=lambda s: self.on_pause(s))
         launcher = Launcher(
             Console(),
             self.cloud,
             PLAN,
             JOB,
-            OUTPUTS,
+            scheduler,
             self.source,
             pause=lambda s: self.on_pause(s),
             owner=self.owner,
@@ -245,7 +248,7 @@ def test_killed_anywhere_the_same_command_starts_exactly_one_run(
     with pytest.raises(Killed):
         machine.launch()
     monkeypatch.undo()
-    monkeypatch.setattr(launching, "batch", queue)
+    monkeypatch.setattr(batch_scheduler, "batch", queue)
     queue.on_call = lambda call: None
     launched = machine.launch()
     assert names(queue) == ["smoke-1"]

@@ -12,7 +12,7 @@ import pytest
 from moto import mock_aws
 
 from scripts import run_status
-from scripts.aws import s3
+from scripts.aws import batch, s3
 from scripts.aws.batch import ComputeEnvironment, Job, JobQueue, JobSummary
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
@@ -67,10 +67,10 @@ class Aws:
 def aws(monkeypatch: pytest.MonkeyPatch) -> Aws:
     made = Aws()
     monkeypatch.setattr(run_status.cloudformation, "find_stack", made.find_stack)
-    monkeypatch.setattr(run_status.batch, "find_compute_environment", lambda cloud, arn: ENVIRONMENT)
-    monkeypatch.setattr(run_status.batch, "find_job_queue", lambda cloud, arn: QUEUE)
-    monkeypatch.setattr(run_status.batch, "jobs_named", made.jobs_named)
-    monkeypatch.setattr(run_status.batch, "describe_jobs", made.describe_jobs)
+    monkeypatch.setattr(batch, "find_compute_environment", lambda cloud, arn: ENVIRONMENT)
+    monkeypatch.setattr(batch, "find_job_queue", lambda cloud, arn: QUEUE)
+    monkeypatch.setattr(batch, "jobs_named", made.jobs_named)
+    monkeypatch.setattr(batch, "describe_jobs", made.describe_jobs)
     return made
 
 

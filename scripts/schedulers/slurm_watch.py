@@ -1,0 +1,101 @@
+"""A run on Slurm as it goes: one round trip a look, for its state and what is new in the logs of its nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from scripts.schedulers import slurm_scripts
+from scripts.schedulers.remote_answer import Answer
+from scripts.schedulers.scheduler import RunLine, ScheduledRun, Sight
+from scripts.schedulers.slurm_answers import WAITING_STATES, parse_ended, parse_frames, parse_jobs
+from scripts.schedulers.slurm_runs import of_directory, of_job
+from scripts.schedulers.slurm_words import waiting_words
+from stacks.domain.errors import JobFailedError
+
+Frame = tuple[tuple[str, ...], bytes]
+_LOG = re.compile(r"job\.log|attempt-[0-9]+/node-([0-9]+)\.log")
+_LAST_LINES: Final = 20
+_FAILED = re.compile(r"(\S+) ([0-9]+) ([0-9]+)")
+"""What the job script writes of the node that failed first: NAME INDEX EXIT_CODE."""
+
+
+@dataclass
+class SlurmWatch:
+    """Bytes of a log are consumed up to the last whole line; what follows it waits for its end, or the run's."""
+
+    run_text: Callable[[str, str], Answer]
+    directory: str
+    run: ScheduledRun
+    only_node: int | None = None
+    _offsets: dict[str, int] = field(default_factory=dict)
+    _last: dict[int | None, list[str]] = field(default_factory=dict)
+    """The newest lines of each log, for the words of a failure."""
+    _failed: str = field(default="", init=False)
+
+    def look(self) -> Sight:
+        """Reads on while there is more in the logs than one answer takes."""
+        lines: list[RunLine] = []
+        while True:
+            text = slurm_scripts.watch_script(self.directory, self.run.id, self._offsets, self.only_node)
+            frames = list(parse_frames(self.run_text(text, f"follow run {self.run.name}").stdout))
+            self.run, words = self._state(frames)
+            new = _logs(frames)
+            is_full = sum(len(content) for _, content in new) >= slurm_scripts.LOG_BYTES_MAX
+            for path, content in new:
+                lines += self._consume(path, content, is_full=is_full)
+            if not is_full:
+                return Sight(self.run, words, self.run.nodes, tuple(lines))
+
+    def failure(self, run: ScheduledRun) -> JobFailedError:
+        """With the node that failed first, which its script has noted, and the last words of it or of the script."""
+        lines = [f"run {run.name} failed: {run.reason or run.state}"]
+        match = _FAILED.fullmatch(self._failed.strip())
+        node = int(match.group(2)) if match else None
+        if match is not None:
+            lines.append(f"  node {node} ({match.group(1)}): exit code {match.group(3)}")
+        words = next((text for text in reversed(self._last.get(node, [])) if text.strip()), "")
+        if words:
+            lines.append(f"  {'job script' if node is None else f'node {node}'}: {words}")
+        return JobFailedError("\n".join(lines), f"its log: `neuronkit logs FILE {run.name}`")
+
+    def _state(self, frames: list[Frame]) -> tuple[ScheduledRun, str]:
+        texts = {
+            header[0]: content.decode(errors="replace") for header, content in frames if header[0] != "log"
+        }
+        self._failed = texts.get("failed", "")
+        ended = parse_ended(texts.get("ended", ""))
+        job = next((job for job in parse_jobs(texts.get("job", "")) if job.id == self.run.id), None)
+        run = of_job(job, ended) if job else of_directory(self.run.name, self.run.id, ended)
+        run = replace(run, name=self.run.name, nodes=self.run.nodes or run.nodes)
+        words = waiting_words(run.reason, run.id) if run.state in WAITING_STATES else run.reason
+        return run, run.state + (f": {words}" if words else "")
+
+    def _consume(self, path: str, content: bytes, *, is_full: bool) -> Iterator[RunLine]:
+        match = _LOG.fullmatch(path)
+        if match is None:
+            return
+        node = int(match.group(1)) if match.group(1) else None
+        whole = content[: max(content.rfind(b"\n"), content.rfind(b"\r")) + 1]
+        # A line longer than an answer would never be whole; nor would the last one of a run that has ended.
+        no_more_comes = not whole if is_full else not self.run.is_active
+        if no_more_comes:
+            whole = content
+        self._offsets[path] = self._offsets.get(path, 0) + len(whole)
+        for text in _split(whole):
+            self._last[node] = [*self._last.get(node, [])[-_LAST_LINES:], text]
+            yield RunLine(node, text)
+
+
+def _split(content: bytes) -> list[str]:
+    """Progress bars end their lines with a carriage return."""
+    text = content.decode(errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _logs(frames: list[Frame]) -> list[tuple[str, bytes]]:
+    """The job's own first, then by attempt and node."""
+    found = [(header[3], content) for header, content in frames if header[0] == "log" and len(header) == 4]
+    return sorted(found, key=lambda item: [int(part) for part in re.findall(r"\d+", item[0])])
