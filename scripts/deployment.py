@@ -24,6 +24,7 @@ from scripts.confirmation import confirm
 from scripts.console import Console
 from scripts.loading import LoadedPlan, load_plan
 from scripts.locking import lock_file
+from scripts.pcs_watch import PcsWatch
 from scripts.preflight import check_account, make_way, refuse_unresolved
 from scripts.stack_changes import StackChange, compare
 from scripts.synthesis import Assembly, default_directory, synthesize
@@ -145,14 +146,27 @@ def _run_cdk(console: Console, cloud: Cloud, plan: Plan, assembly: Assembly, fil
             console.progress(f"  cdk: {line}")
 
     arguments = ["deploy", "--app", str(assembly.directory), "--all", "--require-approval", "never"]
-    arguments += ["--progress", "events", "--concurrency", str(_STACKS_AT_ONCE), "--no-color"]
-    if run_cdk(arguments, environment=cloud.child_environment(os.environ), on_line=on_line) != 0:
-        raise _deploy_failed(cloud, plan, file, lines)
+    arguments += ["--progress", "events", "--concurrency", str(_stacks_at_once(plan)), "--no-color"]
+    with PcsWatch(cloud, _slurm_stacks(plan), console.progress) as watch:
+        code = run_cdk(arguments, environment=cloud.child_environment(os.environ), on_line=on_line)
+    if code != 0:
+        raise _deploy_failed(cloud, plan, file, lines, watch.errors)
 
 
-def _deploy_failed(cloud: Cloud, plan: Plan, file: str, lines: list[str]) -> WorldError:
+def _slurm_stacks(plan: Plan) -> tuple[str, ...]:
+    return tuple(plan.stacks.of_cluster(cluster.name) for cluster in plan.clusters if cluster.slurm)
+
+
+def _stacks_at_once(plan: Plan) -> int:
+    """AWS PCS makes one cluster at a time in a region, and refuses the second (a quota that is not adjustable)."""
+    return 1 if len(_slurm_stacks(plan)) > 1 else _STACKS_AT_ONCE
+
+
+def _deploy_failed(
+    cloud: Cloud, plan: Plan, file: str, lines: list[str], pcs_errors: tuple[str, ...]
+) -> WorldError:
     """Which resource, why, and how to go on. Without a failed resource, what the CDK said."""
-    reasons = []
+    reasons = [f"AWS PCS said of {error}" for error in pcs_errors]
     for name in plan.stacks.all:
         stack = cloudformation.find_stack(cloud, name)
         if stack is None or stack.is_good:
