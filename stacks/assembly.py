@@ -11,8 +11,10 @@ from stacks.cluster_stack import ClusterStack
 from stacks.domain.brought_network import BroughtNetwork
 from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.names import CLUSTER_TAG, LIFETIME_TAG
-from stacks.domain.plan import Plan
+from stacks.domain.plan import ClusterPlan, Plan
+from stacks.image_stack import ImageStack
 from stacks.network_stack import NetworkStack
+from stacks.slurm_stack import SlurmStack
 from stacks.storage_stack import StorageStack
 
 # Here and not in cdk.json, so that no way of making the app can miss them.
@@ -66,23 +68,27 @@ def add_stacks(app: cdk.App, plan: Plan) -> None:
     network = _network_stack(app, plan)
     subnet_id, security_group_id = _nodes_network(network, plan.brought_network)
     storage = StorageStack(app, names.storage, **_stack_arguments(plan, {}))
-    stacks: list[cdk.Stack] = [*([network] if network else []), storage]
+    stacks: list[cdk.Stack] = [*([network] if network else []), storage, *_image_stack(app, plan, network)]
     for cluster in plan.clusters:
         tags = {CLUSTER_TAG: cluster.name}
-        stacks.append(
-            ClusterStack(
-                app,
-                names.of_cluster(cluster.name),
-                cluster=cluster,
-                jobs=[job for job in plan.jobs if job.cluster == cluster.name],
-                node_subnet_id=subnet_id,
-                security_group_id=security_group_id,
-                bucket=storage.bucket,
-                node_tags={**_lasting_tags(plan), **tags, "Name": f"{plan.name}-{cluster.name}"},
-                **_stack_arguments(plan, tags),
-            )
-        )
+        arguments = {
+            "cluster": cluster,
+            "jobs": [job for job in plan.jobs if job.cluster == cluster.name],
+            "node_subnet_id": subnet_id,
+            "security_group_id": security_group_id,
+            "bucket": storage.bucket,
+            "node_tags": {**_lasting_tags(plan), **tags, "Name": f"{plan.name}-{cluster.name}"},
+            **_stack_arguments(plan, tags),
+        }
+        stacks.append(_cluster_stack(app, names.of_cluster(cluster.name), cluster, arguments))
     _tag(stacks, plan)
+
+
+def _cluster_stack(app: cdk.App, id_: str, cluster: ClusterPlan, arguments: dict[str, Any]) -> cdk.Stack:
+    """Of the cluster's scheduler."""
+    if cluster.slurm is not None:
+        return SlurmStack(app, id_, slurm=cluster.slurm, **arguments)
+    return ClusterStack(app, id_, **arguments)
 
 
 def _network_stack(app: cdk.App, plan: Plan) -> NetworkStack | None:
@@ -90,6 +96,31 @@ def _network_stack(app: cdk.App, plan: Plan) -> NetworkStack | None:
     if name is None or cidr is None:
         return None
     return NetworkStack(app, name, vpc_cidr=cidr, zone_id=plan.zone_id, **_stack_arguments(plan, {}))
+
+
+def _image_stack(app: cdk.App, plan: Plan, network: NetworkStack | None) -> list[ImageStack]:
+    """Empty where no cluster needs a node image of the kit's."""
+    if plan.stacks.image is None:
+        return []
+    subnet_id, _ = _nodes_network(network, plan.brought_network)
+    made = ImageStack(
+        app,
+        plan.stacks.image,
+        environment=plan.name,
+        images=plan.built_images,
+        vpc_id=_vpc_id(network, plan.brought_network),
+        subnet_id=subnet_id,
+        image_tags=_lasting_tags(plan),
+        **_stack_arguments(plan, {}),
+    )
+    return [made]
+
+
+def _vpc_id(made: NetworkStack | None, brought: BroughtNetwork | None) -> str:
+    if made is not None:
+        return made.vpc.attr_vpc_id
+    assert brought is not None, "a plan has one or the other"
+    return brought.vpc_id
 
 
 def _nodes_network(made: NetworkStack | None, brought: BroughtNetwork | None) -> tuple[str, str]:

@@ -26,6 +26,7 @@ from stacks.domain.names import (
     OUTPUT_LOG_GROUP,
 )
 from stacks.domain.plan import ClusterPlan, JobPlan
+from stacks.domain.render.node_user_data import node_user_data
 
 
 class ClusterStack(cdk.Stack):
@@ -56,6 +57,7 @@ class ClusterStack(cdk.Stack):
                 cluster=cluster,
                 security_group_id=security_group_id,
                 node_tags=node_tags,
+                user_data=node_user_data(cluster),
             ),
             subnet_id=node_subnet_id,
             instance_profile=NodeRole(self, "NodeRole").instance_profile,

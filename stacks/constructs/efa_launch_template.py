@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import aws_cdk as cdk
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from stacks.constructs import launch_template_parts as parts
 from stacks.constructs.logical_id import fix_logical_id
-from stacks.domain.pinned import DEFAULT_ROOT_DEVICE_NAME
-from stacks.domain.plan import CapacityPlan, ClusterPlan
-from stacks.domain.render.node_user_data import node_user_data
+from stacks.domain.plan import ClusterPlan
 
-# In place of the id of a reservation or block that is not bought: EC2 refuses it, so that nothing can start
-# on demand, at another price, because an id was missing.
-NOT_BOUGHT = "cr-NOT-BOUGHT-set-capacity-id"
-# Containers are one hop further from the metadata service than their host.
-METADATA_HOPS = 2
 
-Template = ec2.CfnLaunchTemplate
+@dataclass(frozen=True, slots=True)
+class PcsNodes:
+    """What AWS PCS reads from the template, and AWS Batch from its compute environment."""
+
+    subnet_id: str
+    """In every interface: PCS wants the same there and on the node group."""
+    capacity_id: str | None
+    """Of this group's block."""
+    reservation_group_arn: str | None
+    """PCS takes no reservation by its id, only a resource group that it is in (PCS user guide, launch templates)."""
+    placement_group: str | None
 
 
 class EfaLaunchTemplate(Construct):
-    """For AWS Batch, which makes a template of its own from it: the AMI, the instance type, the subnet and the
-    instance profile come from the compute environment. `node_tags` go on instances, volumes and interfaces.
+    """For AWS Batch and for AWS PCS, which both make templates of their own from it: the AMI and the instance profile
+    come from the compute environment or the node group. `node_tags` go on instances, volumes and interfaces.
     """
 
     def __init__(
@@ -35,36 +40,35 @@ class EfaLaunchTemplate(Construct):
         cluster: ClusterPlan,
         security_group_id: str,
         node_tags: Mapping[str, str],
+        user_data: str,
+        pcs: PcsNodes | None = None,
+        logical_id: str = "LaunchTemplate",
     ) -> None:
         super().__init__(scope, id_)
         self._cluster = cluster
         self._security_group_id = security_group_id
-        self.resource = Template(
+        self._pcs = pcs
+        self.resource = ec2.CfnLaunchTemplate(
             self,
             "Template",
-            launch_template_data=Template.LaunchTemplateDataProperty(
-                network_interfaces=self._network_interfaces() if self._has_network_interfaces else None,
-                block_device_mappings=[self._root_volume()],
-                metadata_options=Template.MetadataOptionsProperty(
-                    http_tokens="required", http_put_response_hop_limit=METADATA_HOPS
-                ),
+            launch_template_data=ec2.CfnLaunchTemplate.LaunchTemplateDataProperty(
+                instance_type=self._instance_type(),
+                network_interfaces=self._network_interfaces(),
+                placement=self._placement(),
+                block_device_mappings=[parts.root_volume(cluster.ami, cluster.root_volume_gib)],
+                metadata_options=parts.metadata_options_with_tags(node_tags)
+                if pcs
+                else parts.metadata_options(),
                 # One-minute metrics, and the only ones with the instance type as a dimension: the dashboard's.
-                monitoring=Template.MonitoringProperty(enabled=True),
-                instance_market_options=_market_options(cluster.capacity),
-                capacity_reservation_specification=_reservation(cluster.capacity),
-                user_data=cdk.Fn.base64(node_user_data(cluster)),
-                tag_specifications=[
-                    Template.TagSpecificationProperty(resource_type=resource_type, tags=_tags(node_tags))
-                    for resource_type in ("instance", "volume", "network-interface")
-                ],
+                monitoring=ec2.CfnLaunchTemplate.MonitoringProperty(enabled=True),
+                instance_market_options=parts.block_market(cluster.capacity.kind),
+                capacity_reservation_specification=self._reservation(),
+                user_data=cdk.Fn.base64(user_data),
+                tag_specifications=parts.tags_of_nodes(node_tags),
             ),
-            tag_specifications=[
-                Template.LaunchTemplateTagSpecificationProperty(
-                    resource_type="launch-template", tags=_tags(node_tags)
-                )
-            ],
+            tag_specifications=parts.tags_of_template(node_tags),
         )
-        fix_logical_id(self.resource, "LaunchTemplate")
+        fix_logical_id(self.resource, logical_id)
 
     @property
     def compute_environment_groups(self) -> list[str]:
@@ -73,53 +77,34 @@ class EfaLaunchTemplate(Construct):
 
     @property
     def _has_network_interfaces(self) -> bool:
-        """A single plain interface is what every instance gets anyway."""
-        return self._cluster.efa_interfaces_per_node > 0 or len(self._cluster.network_interfaces) > 1
-
-    def _network_interfaces(self) -> list[Template.NetworkInterfaceProperty]:
-        """Without a subnet, which is the compute environment's to name, and without public addresses."""
-        return [
-            Template.NetworkInterfaceProperty(
-                network_card_index=interface.card_index,
-                device_index=interface.device_index,
-                interface_type=interface.interface_type,
-                groups=[self._security_group_id],
-                delete_on_termination=True,
-            )
-            for interface in self._cluster.network_interfaces
-        ]
-
-    def _root_volume(self) -> Template.BlockDeviceMappingProperty:
-        ami = self._cluster.ami
-        return Template.BlockDeviceMappingProperty(
-            device_name=ami.root_device_name if ami else DEFAULT_ROOT_DEVICE_NAME,
-            ebs=Template.EbsProperty(
-                volume_type="gp3",
-                volume_size=self._cluster.root_volume_gib,
-                encrypted=True,
-                delete_on_termination=True,
-            ),
+        """Under Batch, a single plain interface is what every instance gets anyway."""
+        cluster = self._cluster
+        return (
+            self._pcs is not None
+            or cluster.efa_interfaces_per_node > 0
+            or len(cluster.network_interfaces) > 1
         )
 
+    def _network_interfaces(self) -> list[ec2.CfnLaunchTemplate.NetworkInterfaceProperty] | None:
+        if not self._has_network_interfaces:
+            return None
+        subnet_id = self._pcs.subnet_id if self._pcs else None
+        return parts.network_interfaces(self._cluster.network_interfaces, self._security_group_id, subnet_id)
 
-def _market_options(capacity: CapacityPlan) -> Template.InstanceMarketOptionsProperty | None:
-    """Batch's guide (launch-templates) counts market options among what Batch ignores; AWS's own Batch samples for
-    capacity blocks set them (awslabs/awsome-distributed-ai 1.architectures/3.aws-batch). Not tried on hardware.
-    """
-    if capacity.kind != "capacity-block":
-        return None
-    return Template.InstanceMarketOptionsProperty(market_type="capacity-block")
+    def _instance_type(self) -> str | None:
+        """PCS ignores it, and its guide to capacity blocks asks for it all the same."""
+        is_block = self._cluster.capacity.kind == "capacity-block"
+        return self._cluster.instance_type if self._pcs and is_block else None
 
+    def _placement(self) -> ec2.CfnLaunchTemplate.PlacementProperty | None:
+        if self._pcs is None or self._pcs.placement_group is None:
+            return None
+        return ec2.CfnLaunchTemplate.PlacementProperty(group_name=self._pcs.placement_group)
 
-def _reservation(capacity: CapacityPlan) -> Template.CapacityReservationSpecificationProperty | None:
-    if capacity.kind not in ("reservation", "capacity-block"):
-        return None
-    return Template.CapacityReservationSpecificationProperty(
-        capacity_reservation_target=Template.CapacityReservationTargetProperty(
-            capacity_reservation_id=capacity.id or NOT_BOUGHT
-        )
-    )
-
-
-def _tags(tags: Mapping[str, str]) -> list[cdk.CfnTag]:
-    return [cdk.CfnTag(key=key, value=value) for key, value in sorted(tags.items())]
+    def _reservation(self) -> ec2.CfnLaunchTemplate.CapacityReservationSpecificationProperty | None:
+        capacity = self._cluster.capacity
+        if capacity.kind not in ("reservation", "capacity-block"):
+            return None
+        if self._pcs is None:
+            return parts.reservation(capacity.id)
+        return parts.reservation(self._pcs.capacity_id, self._pcs.reservation_group_arn)

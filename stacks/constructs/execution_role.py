@@ -34,19 +34,18 @@ class ExecutionRole(Construct):
         policies = {
             "logs": _document(["logs:CreateLogStream", "logs:PutLogEvents"], [log_group.log_group_arn])
         }
-        repositories = _repository_arns(jobs, cdk.Stack.of(self).partition)
+        repositories = private_repository_arns(jobs, cdk.Stack.of(self).partition)
         if repositories:
-            policies["images"] = _pull_policy(repositories)
-        secrets = sorted({arn for job in jobs for _, arn in job.secrets})
-        if secrets:
-            policies["secrets"] = _secrets_policy(secrets)
+            policies["images"] = pull_policy(repositories)
+        if references := secret_references(jobs):
+            policies["secrets"] = secrets_policy(references)
         self.role = iam.Role(self, "Role", assumed_by=task_principal(self), inline_policies=policies)
         fix_logical_id(self.role, "ExecutionRole")
         if repositories:
             acknowledge(self.role, [wildcard_resource("*")], "ecr:GetAuthorizationToken takes no resource.")
 
 
-def _repository_arns(jobs: Iterable[JobPlan], partition: str) -> list[str]:
+def private_repository_arns(jobs: Iterable[JobPlan], partition: str) -> list[str]:
     matches = [PRIVATE_REPOSITORY.match(job.image.uri) for job in jobs if job.image is not None]
     return sorted(
         {
@@ -57,7 +56,7 @@ def _repository_arns(jobs: Iterable[JobPlan], partition: str) -> list[str]:
     )
 
 
-def _pull_policy(repositories: Sequence[str]) -> iam.PolicyDocument:
+def pull_policy(repositories: Sequence[str]) -> iam.PolicyDocument:
     document = _document(
         ["ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:GetDownloadUrlForLayer"], repositories
     )
@@ -65,7 +64,11 @@ def _pull_policy(repositories: Sequence[str]) -> iam.PolicyDocument:
     return document
 
 
-def _secrets_policy(references: Iterable[str]) -> iam.PolicyDocument:
+def secret_references(jobs: Iterable[JobPlan]) -> list[str]:
+    return sorted({arn for job in jobs for _, arn in job.secrets})
+
+
+def secrets_policy(references: Iterable[str]) -> iam.PolicyDocument:
     document = iam.PolicyDocument()
     for reference in references:
         arn = ":".join(reference.split(":")[:SECRET_ARN_PARTS])

@@ -26,17 +26,30 @@ class JobRole(Construct):
 
     def __init__(self, scope: Construct, id_: str, *, bucket: s3.IBucket, jobs: Sequence[JobPlan]) -> None:
         super().__init__(scope, id_)
-        data = [_DataSet(uri, cdk.Stack.of(self).partition) for uri in _data_uris(jobs)]
-        policies = {"bucket": _bucket_policy(bucket), **({"data": _data_policy(data)} if data else {})}
-        self.role = iam.Role(self, "Role", assumed_by=task_principal(self), inline_policies=policies)
-        fix_logical_id(self.role, "JobRole")
-        own = imported_bucket_arn(self, bucket)
-        patterns = [f"{own}/{pattern}" for pattern in (*READ_PATTERNS, *WRITE_PATTERNS)]
-        acknowledge(
-            self.role,
-            [wildcard_resource(resource) for resource in (*patterns, *(each.objects for each in data))],
-            "The objects under a prefix; their names are made by runs.",
+        self.role = iam.Role(
+            self, "Role", assumed_by=task_principal(self), inline_policies=job_policies(self, bucket, jobs)
         )
+        fix_logical_id(self.role, "JobRole")
+        acknowledge_job_policies(self.role, bucket, jobs)
+
+
+def job_policies(
+    scope: Construct, bucket: s3.IBucket, jobs: Sequence[JobPlan]
+) -> dict[str, iam.PolicyDocument]:
+    """By the name of each."""
+    data = _data_sets(scope, jobs)
+    return {"bucket": _bucket_policy(bucket), **({"data": _data_policy(data)} if data else {})}
+
+
+def acknowledge_job_policies(role: iam.Role, bucket: s3.IBucket, jobs: Sequence[JobPlan]) -> None:
+    own = imported_bucket_arn(role, bucket)
+    patterns = [f"{own}/{pattern}" for pattern in (*READ_PATTERNS, *WRITE_PATTERNS)]
+    objects = [each.objects for each in _data_sets(role, jobs)]
+    acknowledge(
+        role,
+        [wildcard_resource(resource) for resource in (*patterns, *objects)],
+        "The objects under a prefix; their names are made by runs.",
+    )
 
 
 @dataclass(frozen=True)
@@ -64,8 +77,9 @@ class _DataSet:
         return f"{self.bucket_arn}/{self.pattern}"
 
 
-def _data_uris(jobs: Iterable[JobPlan]) -> list[str]:
-    return sorted({job.data for job in jobs if job.data is not None})
+def _data_sets(scope: Construct, jobs: Iterable[JobPlan]) -> list[_DataSet]:
+    partition = cdk.Stack.of(scope).partition
+    return [_DataSet(uri, partition) for uri in sorted({job.data for job in jobs if job.data is not None})]
 
 
 def _bucket_policy(bucket: s3.IBucket) -> iam.PolicyDocument:

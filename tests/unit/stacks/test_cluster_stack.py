@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stacks.constructs.efa_launch_template import NOT_BOUGHT
+from stacks.constructs.launch_template_parts import NOT_BOUGHT
 from stacks.constructs.run_dashboard import STEP_PATTERN
 from stacks.domain import names
 from stacks.domain.pinned import UNRESOLVED_AMI
