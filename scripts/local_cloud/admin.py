@@ -20,6 +20,9 @@ those that CloudFormation makes alike. Without error_code it only delays. `times
 A fault on a resource of a stack: {"resource_type": "AWS::EC2::NatGateway" and/or "logical_id", "action"?: "create",
 "update" or "delete", "message"?, "times"?, "delay_seconds"?, "hang"?}: the resource fails with that message; with a
 delay or hang and no error_code it is only held up.
+
+A fault of a node of a Batch job in an UltraServer: {"service": "neuron-driver", "action": "PlaceNode" (the next node lies
+in another UltraServer) or "FormUltraServer" (its driver reports none), "times"?}.
 """
 
 from __future__ import annotations

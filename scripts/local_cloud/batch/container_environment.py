@@ -50,6 +50,7 @@ def _platform(job: Job, node: Node, directory: Path) -> dict[str, str]:
         "AWS_EC2_METADATA_DISABLED": "true",
         "ECS_CONTAINER_METADATA_URI_V4": f"{server.endpoint_url}/neuronkit/ecs-metadata/{job.id}/{node.index}",
         "NEURONKIT_DEVICE_ROOT": str(directory / "devices"),
+        "NEURONKIT_SYSFS_ROOT": str(directory / "sysfs"),
     }
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from scripts.local_cloud import runtime
 from scripts.local_cloud.batch import container_environment, node_supervisor
+from scripts.local_cloud.batch.driver_files import write_driver_files
 from scripts.local_cloud.batch.job import Job, Node, now_ms
 from scripts.local_cloud.batch.log_stream import LogStream
 
@@ -74,6 +75,7 @@ class NodeProcess:
             stand_in.parent.mkdir(parents=True, exist_ok=True)
             stand_in.touch()
         (self.directory / "devices").mkdir(exist_ok=True)
+        write_driver_files(self.directory / "sysfs", self.job, self.node)
 
     def _launch(self, environment: dict[str, str], log: LogStream) -> None:
         specification = {
