@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from scripts.deployed_slurm import slurm_nodes, slurm_part
+from scripts.deployed_templates import (
+    Template,
+    capacity,
+    count,
+    of_type,
+    properties_of,
+    referred,
+    root_volume_gib,
+)
 from stacks.domain.catalog import Catalog
-from stacks.domain.cost import Inventory, NodeGroup
+from stacks.domain.cost import Inventory, NodeGroup, SlurmPart
 from stacks.domain.plan import Plan
-
-Template = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class DeployedInventory:
     inventory: Inventory
     unread: tuple[str, ...]
-    """Node groups that a template does not give in so many words."""
+    """Node groups and Slurm parts that a template does not give in so many words."""
 
 
 def deployed_inventory(templates: Mapping[str, Template], plan: Plan, catalog: Catalog) -> DeployedInventory:
     """`templates` by stack. Capacity has the plan's name where its id is the plan's."""
-    names = {cluster.capacity.id: cluster.capacity.name for cluster in plan.clusters if cluster.capacity.id}
+    bought = (cluster.capacity for cluster in plan.clusters)
+    names = {id_: one.name for one in bought for id_ in (one.id, *one.ids) if id_}
     groups: list[NodeGroup] = []
+    slurm: list[SlurmPart] = []
     unread: list[str] = []
     for stack, template in templates.items():
-        for logical_id, environment in _of_type(template, "AWS::Batch::ComputeEnvironment"):
+        for logical_id, environment in of_type(template, "AWS::Batch::ComputeEnvironment"):
             group = _node_group(stack, template, environment, names, catalog)
             if group is None:
                 unread.append(f"nodes of {logical_id} in {stack}")
             else:
                 groups.append(group)
+        for logical_id, _ in of_type(template, "AWS::PCS::Cluster"):
+            nodes = slurm_nodes(_cluster_name(stack), template, names, catalog)
+            part = slurm_part(_cluster_name(stack), template)
+            groups += [nodes] if nodes else []
+            slurm += [part] if part else []
+            if nodes is None or part is None:
+                unread.append(f"nodes and controller of {logical_id} in {stack}")
     inventory = Inventory(
         region=plan.region,
         node_groups=tuple(groups),
-        nat_gateways=_count(templates, "AWS::EC2::NatGateway"),
-        public_addresses=_count(templates, "AWS::EC2::EIP"),
-        dashboards=_count(templates, "AWS::CloudWatch::Dashboard"),
-        log_groups=_count(templates, "AWS::Logs::LogGroup"),
-        buckets=_count(templates, "AWS::S3::Bucket"),
+        nat_gateways=count(templates, "AWS::EC2::NatGateway"),
+        public_addresses=count(templates, "AWS::EC2::EIP"),
+        dashboards=count(templates, "AWS::CloudWatch::Dashboard"),
+        log_groups=count(templates, "AWS::Logs::LogGroup"),
+        buckets=count(templates, "AWS::S3::Bucket"),
+        slurm=tuple(slurm),
+        node_images=count(templates, "AWS::ImageBuilder::ImagePipeline"),
     )
     return DeployedInventory(inventory, tuple(unread))
+
+
+def _cluster_name(stack: str) -> str:
+    return stack.rpartition("-cluster-")[2]
 
 
 def _node_group(
@@ -50,13 +72,13 @@ def _node_group(
     resources = environment.get("ComputeResources", {})
     types, vcpus = resources.get("InstanceTypes"), resources.get("MaxvCpus")
     data = _launch_template_data(template, resources)
-    volume_gib = _root_volume_gib(data)
+    volume_gib = root_volume_gib(data)
     known = catalog.get(types[0]) if isinstance(types, list) and len(types) == 1 else None
     if known is None or not isinstance(vcpus, int) or volume_gib is None:
         return None
-    kind, id_ = _capacity(data)
+    kind, id_ = capacity(data, template)
     return NodeGroup(
-        name=stack.rpartition("-cluster-")[2],
+        name=_cluster_name(stack),
         instance_type=known.name,
         nodes=vcpus // known.vcpus,
         root_volume_gib=volume_gib,
@@ -66,33 +88,6 @@ def _node_group(
 
 
 def _launch_template_data(template: Template, resources: Template) -> Template:
-    named = resources.get("LaunchTemplate", {}).get("LaunchTemplateId", {})
-    logical_id = named.get("Ref") if isinstance(named, Mapping) else None
-    found = template.get("Resources", {}).get(logical_id, {})
-    data: Template = found.get("Properties", {}).get("LaunchTemplateData", {})
+    id_ = referred(resources.get("LaunchTemplate", {}).get("LaunchTemplateId"))
+    data: Template = properties_of(template, id_).get("LaunchTemplateData", {})
     return data
-
-
-def _root_volume_gib(data: Template) -> int | None:
-    mappings = data.get("BlockDeviceMappings") or [{}]
-    size = mappings[0].get("Ebs", {}).get("VolumeSize")
-    return size if isinstance(size, int) else None
-
-
-def _capacity(data: Template) -> tuple[str, str]:
-    """Kind and id, as the launch template of the kit's clusters has them."""
-    target = data.get("CapacityReservationSpecification", {}).get("CapacityReservationTarget", {})
-    id_ = str(target.get("CapacityReservationId", ""))
-    if data.get("InstanceMarketOptions", {}).get("MarketType") == "capacity-block":
-        return "capacity-block", id_
-    return ("reservation", id_) if id_ else ("on-demand", "")
-
-
-def _count(templates: Mapping[str, Template], type_name: str) -> int:
-    return sum(len(list(_of_type(template, type_name))) for template in templates.values())
-
-
-def _of_type(template: Template, type_name: str) -> Iterator[tuple[str, Template]]:
-    for logical_id, resource in template.get("Resources", {}).items():
-        if resource.get("Type") == type_name:
-            yield logical_id, resource.get("Properties", {})

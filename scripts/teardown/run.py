@@ -11,6 +11,7 @@ from scripts.teardown.executor import Executor
 from scripts.teardown.inventory import take_inventory
 from scripts.teardown.leftovers import Report, report
 from scripts.teardown.model import Inventory, Target
+from scripts.teardown.order import is_in_use
 from stacks.domain.errors import WorldError
 
 
@@ -49,7 +50,8 @@ def _announcement(cloud: Cloud, target: Target, inventory: Inventory) -> str:
     lines = [f"environment {target.environment} in {cloud.name}, account {cloud.account}, {cloud.region}:"]
     lines += [f"  running job {job.name} ({job.state}) will be stopped" for job in inventory.jobs]
     lines += [f"  stack {stack.name} ({stack.status})" for stack in reversed(inventory.stacks)]
-    lines += [f"  {item.label}" for item in inventory.loose]
+    # What is in use goes with its user: a node has an interface a card, and a cluster has many nodes.
+    lines += [f"  {item.label}" for item in inventory.loose if not is_in_use(item)]
     lines += [f"  {notice}" for notice in inventory.notices]
     lines += [f"  all data in bucket {name}: {_amount(cloud, name)}" for name in inventory.buckets]
     return "\n".join(lines)

@@ -54,6 +54,8 @@ def test_what_the_stacks_of_a_plan_bill_is_what_the_plan_bills(plan_name: str) -
         for i in (deployed, planned)
     ]
     assert sorted(sizes[0]) == sorted(sizes[1])
+    assert deployed.slurm == planned.slurm
+    assert deployed.node_images == planned.node_images
 
 
 @pytest.mark.parametrize(
@@ -74,6 +76,31 @@ def test_what_a_template_does_not_say_in_so_many_words_is_not_claimed(
     found = deployed_inventory(templates, synthesized.plans()["trn1-first-hour"], load_catalog())
     assert found.inventory.node_groups == ()
     assert found.unread == ("nodes of ComputeEnvironment in pilot-cluster-train",)
+
+
+SLURM_UNREAD = [
+    ("PcsCluster", ("Size",), {"Ref": "Size"}),
+    ("NodeGroup", ("ScalingConfiguration", "MaxInstanceCount"), {"Ref": "NodesMax"}),
+    ("NodeGroup", ("InstanceConfigs",), [{"InstanceType": {"Ref": "Type"}}]),
+    ("NodeGroup", ("CustomLaunchTemplate", "TemplateId"), "lt-1"),
+    ("LoginNodeGroup", ("InstanceConfigs",), []),
+    ("LoginLaunchTemplate", ("LaunchTemplateData", "BlockDeviceMappings"), []),
+    ("SharedStorage", ("StorageCapacity",), {"Ref": "Gib"}),
+]
+
+
+@pytest.mark.parametrize(("resource", "path", "value"), SLURM_UNREAD)
+def test_what_a_slurm_template_does_not_say_is_not_claimed(
+    resource: str, path: tuple[str, ...], value: Any
+) -> None:
+    templates = copy.deepcopy(golden("slurm-everything"))
+    properties = templates["pilot-cluster-train"]["Resources"][resource]["Properties"]
+    for name in path[:-1]:
+        properties = properties[name]
+    properties[path[-1]] = value
+    found = deployed_inventory(templates, synthesized.plans()["slurm-everything"], load_catalog())
+    assert found.unread == ("nodes and controller of PcsCluster in pilot-cluster-train",)
+    assert len(found.inventory.node_groups) + len(found.inventory.slurm) == 1
 
 
 @pytest.fixture
