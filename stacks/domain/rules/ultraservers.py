@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stacks.domain.catalog import UltraServer
+from stacks.domain.environment import Job
 from stacks.domain.findings import Severity, one_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
@@ -81,27 +83,71 @@ def nodes_make_whole_ultraservers(facts: Facts) -> Iterator[Problem]:
 
 
 def job_takes_whole_ultraservers(facts: Facts) -> Iterator[Problem]:
-    for name, job in facts.environment.jobs.items():
-        members = _members(facts, job.cluster)
-        if members and job.nodes and job.nodes % members:
+    for name, job, ultraserver in _member_jobs(facts):
+        size, nodes, members = _group_size(job, ultraserver), _nodes(facts, job), _count(ultraserver)
+        if 1 < size < members and nodes % size == 0 and nodes % members:
             yield Problem(
-                ("jobs", name, "nodes"),
-                str(job.nodes),
+                ("jobs", name, "nodes") if job.nodes else ("jobs", name, "cluster"),
+                str(nodes),
                 f"a multiple of {members}",
-                f"its nodes may lie in several UltraServers of {members}: {_groups(facts, job.cluster, job.nodes)}",
-                f"write {_up(job.nodes, members)}, or leave the key out",
+                f"groups of {size} nodes start only if all nodes of each are there; the scheduler may give nodes of several "
+                f"UltraServers of {members}, and then the job refuses to start",
+                f"write {_up(nodes, members)}, or ultraserver_nodes: 1 if no node needs another's NeuronLink",
             )
 
 
-def order_of_ranks_is_said(facts: Facts) -> Iterator[Problem]:
-    for name, cluster in facts.environment.clusters.items():
-        if cluster.scheduler == "batch" and cluster.nodes > 1 and _members(facts, name):
+def group_size_is_legal(facts: Facts) -> Iterator[Problem]:
+    for name, job, ultraserver in _member_jobs(facts):
+        sizes = _legal_sizes(ultraserver)
+        if job.ultraserver_nodes is not None and job.ultraserver_nodes not in sizes:
             yield Problem(
-                ("clusters", name, "scheduler"),
-                cluster.scheduler,
-                message="AWS Batch numbers nodes as it likes, and the kit does not order ranks by UltraServer and node there: "
-                "neighbours in rank may talk over EFA instead of NeuronLink, and jobs that want a NEURON_RT_ULTRASERVER_MODE fail",
-                fix="take the NeuronLink between nodes as unused, and measure before you rely on it",
+                ("jobs", name, "ultraserver_nodes"),
+                str(job.ultraserver_nodes),
+                one_of(str(size) for size in sizes),
+                f"a {ultraserver.name} works as groups of so many nodes; of no other size has anybody written",
+                f"write one of them, or null for all {ultraserver.members}",
+            )
+
+
+def job_fills_its_groups(facts: Facts) -> Iterator[Problem]:
+    for name, job, ultraserver in _member_jobs(facts):
+        size, nodes = _group_size(job, ultraserver), _nodes(facts, job)
+        if size in _legal_sizes(ultraserver) and nodes % size:
+            fitting = [str(other) for other in _legal_sizes(ultraserver) if nodes % other == 0]
+            yield Problem(
+                ("jobs", name, "nodes") if job.nodes else ("jobs", name, "cluster"),
+                f"{nodes} nodes",
+                f"a multiple of {size}",
+                f"its nodes work in groups of {size} of a {ultraserver.name}, and every node refuses to start in a group that "
+                "is not whole",
+                f"write nodes: {_up(nodes, size)}"
+                + (f", or ultraserver_nodes: {one_of(fitting)}" if fitting else ""),
+            )
+
+
+def only_members_have_groups(facts: Facts) -> Iterator[Problem]:
+    for name, job in facts.environment.jobs.items():
+        known = facts.instance_type(job.cluster) is not None
+        if job.ultraserver_nodes is not None and known and _members(facts, job.cluster) is None:
+            yield Problem(
+                ("jobs", name, "ultraserver_nodes"),
+                str(job.ultraserver_nodes),
+                "null",
+                f"the nodes of {job.cluster} are members of no UltraServer",
+                "remove it, or run the job on a cluster whose instance type is a member of one",
+            )
+
+
+def unknown_mode_is_said(facts: Facts) -> Iterator[Problem]:
+    for name, job, ultraserver in _member_jobs(facts):
+        size = _group_size(job, ultraserver)
+        if size in _legal_sizes(ultraserver) and size not in ultraserver.modes:
+            yield Problem(
+                ("jobs", name, "cluster"),
+                repr(job.cluster),
+                message=f"not checked on the nodes: no source says which NEURON_RT_ULTRASERVER_MODE groups of {size} nodes of a "
+                f"{ultraserver.name} need; their order and that each group is whole are checked",
+                fix="where your contact at AWS names a mode, set it by a script of the job's source",
             )
 
 
@@ -156,6 +202,29 @@ def _members(facts: Facts, cluster: str) -> int | None:
     return ultraserver.members if ultraserver else None
 
 
+def _member_jobs(facts: Facts) -> Iterator[tuple[str, Job, UltraServer]]:
+    for name, job in facts.environment.jobs.items():
+        ultraserver = facts.ultraserver(job.cluster)
+        if ultraserver is not None and ultraserver.members is not None:
+            yield name, job, ultraserver
+
+
+def _count(ultraserver: UltraServer) -> int:
+    return ultraserver.members or 1
+
+
+def _group_size(job: Job, ultraserver: UltraServer) -> int:
+    return job.ultraserver_nodes or _count(ultraserver)
+
+
+def _legal_sizes(ultraserver: UltraServer) -> list[int]:
+    return sorted({*ultraserver.partition_sizes, _count(ultraserver)})
+
+
+def _nodes(facts: Facts, job: Job) -> int:
+    return job.nodes or facts.environment.clusters[job.cluster].nodes
+
+
 def _up(nodes: int, members: int) -> int:
     return -(-nodes // members) * members
 
@@ -174,10 +243,13 @@ RULES = (
     Rule("NK603", Severity.INFO, "a name seen in sources", "a name in a driver is no type that is for sale", UNLISTED_SOURCE, seen_name_is_said),
     Rule("NK604", Severity.ERROR, "block of no whole UltraServers", "EC2 sells them whole", "botocore 1.44.8 DescribeCapacityBlockOfferings, UltraserverCount; ParallelCluster PR 6928", block_is_of_whole_ultraservers),
     Rule("NK605", Severity.WARNING, "no whole UltraServers", "need 4 but saw 3: the job aborts", GROUPS_SOURCE, nodes_make_whole_ultraservers),
-    Rule("NK606", Severity.WARNING, "job over parts of UltraServers", "need 4 but saw 3: the job aborts", GROUPS_SOURCE, job_takes_whole_ultraservers),
-    Rule("NK607", Severity.WARNING, "UltraServer on Batch", "ranks must follow UltraServer and node", GROUPS_SOURCE, order_of_ranks_is_said),
+    Rule("NK606", Severity.WARNING, "job over parts of UltraServers", "a scheduler does not know which nodes make a group", GROUPS_SOURCE, job_takes_whole_ultraservers),
     Rule("NK608", Severity.WARNING, "a chip that is only announced", "nothing can be built from an announcement", "secondary press, 2025-12; nothing in SDK, botocore or driver", projection_is_said),
     Rule("NK609", Severity.WARNING, "job on a projection", "no core count, no image", "secondary press, 2025-12", projected_jobs_are_said),
     Rule("NK610", Severity.ERROR, "an assumption where facts are known", "two answers to what a node is", "`neuronkit catalog`", assumption_has_its_shape),
     Rule("NK611", Severity.WARNING, "several cells", "a cell is deployed alone", CELLS_SOURCE, cells_are_said),
+    Rule("NK612", Severity.ERROR, "groups of an impossible size", "the driver knows modes for some sizes only", GROUPS_SOURCE, group_size_is_legal),
+    Rule("NK613", Severity.ERROR, "job of no whole groups", "need 4 but saw 3: the job aborts", GROUPS_SOURCE, job_fills_its_groups),
+    Rule("NK614", Severity.ERROR, "groups where there is no UltraServer", "nothing joins these nodes but the network", GROUPS_SOURCE, only_members_have_groups),
+    Rule("NK615", Severity.INFO, "UltraServer mode unknown", "what nobody published cannot be checked", SHAPES_SOURCE, unknown_mode_is_said),
 )  # fmt: skip

@@ -394,6 +394,6 @@ def test_severities_are_as_decided() -> None:
     assert warnings == {
         "NK203", "NK211", "NK212", "NK218", "NK219", "NK222", "NK223", "NK224", "NK234", "NK245", "NK246", "NK247", "NK248",
         "NK237", "NK238", "NK239", "NK252", "NK264", "NK265", "NK270", "NK272", "NK281", "NK282", "NK284", "NK285", "NK287",
-        "NK291", "NK298", "NK601", "NK605", "NK606", "NK607", "NK608", "NK609", "NK611",
+        "NK291", "NK298", "NK601", "NK605", "NK606", "NK608", "NK609", "NK611",
         "NK637", "NK641", "NK642", "NK643", "NK646", "NK654",
     }  # fmt: skip

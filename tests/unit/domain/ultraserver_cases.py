@@ -30,6 +30,10 @@ def with_job_nodes(nodes: int) -> dict[str, Any]:
     return {f"{JOB}.nodes": nodes}
 
 
+GROUP = f"{JOB}.ultraserver_nodes"
+IN_TWOS, ALONE = {GROUP: 2}, {GROUP: 1}
+GEN2 = trn3("trn3-gen2", **{"clusters.train.nodes": 36})
+
 CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] = {
     "NK209": (
         [({**trn3(), "clusters.train.logical_core_size": None}, "clusters.train")],
@@ -76,10 +80,17 @@ CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [ultraservers(4), ultraservers(400), trn3("trn3-gen2", **{"clusters.train.nodes": 72}), {"clusters.train.nodes": 6}, ultraservers(6, **BOUGHT)],
     ),
     "NK606": (
-        [(ultraservers(8, **with_job_nodes(n)), f"{JOB}.nodes") for n in (1, 2, 3, 6)],
-        [ultraservers(8), ultraservers(8, **with_job_nodes(4)), {"clusters.train.nodes": 8, **with_job_nodes(6)}],
+        [
+            (ultraservers(8, **with_job_nodes(2), **IN_TWOS), f"{JOB}.nodes"),
+            (ultraservers(8, **with_job_nodes(6), **IN_TWOS), f"{JOB}.nodes"),
+            (ultraservers(6, **IN_TWOS), f"{JOB}.cluster"),
+        ],
+        [
+            ultraservers(8), ultraservers(8, **with_job_nodes(4)), ultraservers(8, **with_job_nodes(4), **IN_TWOS),
+            ultraservers(8, **with_job_nodes(3), **ALONE), ultraservers(8, **with_job_nodes(3), **IN_TWOS),
+            {"clusters.train.nodes": 8, **with_job_nodes(6)},
+        ],
     ),
-    "NK607": ([(ultraservers(4), "clusters.train.scheduler"), (trn3(), "clusters.train.scheduler")], [{}, ultraservers(1)]),
     "NK608": ([(trainium4(), "clusters.train.shape")], [{}, trn3()]),
     "NK609": ([(trainium4(), f"{JOB}.cluster")], [{}, trn3()]),
     "NK610": (
@@ -88,4 +99,22 @@ CASES: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [{}, trainium4(**{"clusters.train.assumed_chips_per_node": 16})],
     ),
     "NK611": ([({"clusters.train.cells": 2}, "clusters.train.cells")], [{}, {"clusters.train.cells": 1}]),
+    "NK612": (
+        [(ultraservers(8, **{GROUP: n}), GROUP) for n in (3, 5, 8, 36)] + [(GEN2 | {GROUP: 1}, GROUP), (GEN2 | {GROUP: 12}, GROUP)],
+        [{}, ultraservers(8), *(ultraservers(8, **{GROUP: n}) for n in (1, 2, 4)), *(GEN2 | {GROUP: n} for n in (2, 4, 36))],
+    ),
+    "NK613": (
+        [(ultraservers(8, **with_job_nodes(n)), f"{JOB}.nodes") for n in (1, 2, 3, 6)]
+        + [(ultraservers(n), f"{JOB}.cluster") for n in (1, 3, 6)]
+        + [(ultraservers(8, **with_job_nodes(3), **IN_TWOS), f"{JOB}.nodes"), (GEN2 | {"clusters.train.nodes": 35}, f"{JOB}.cluster")],
+        [
+            ultraservers(4), ultraservers(8, **with_job_nodes(4)), ultraservers(6, **IN_TWOS), ultraservers(8, **with_job_nodes(2), **IN_TWOS),
+            ultraservers(1, **ALONE), ultraservers(7, **ALONE), GEN2, {"clusters.train.nodes": 3}, ultraservers(8, **{GROUP: 3}),
+        ],
+    ),
+    "NK614": ([({GROUP: n}, GROUP) for n in (1, 4)], [{}, ultraservers(4, **{GROUP: 4}), {TYPE: "no.type", GROUP: 4}]),
+    "NK615": (
+        [(GEN2, f"{JOB}.cluster"), (GEN2 | {GROUP: 4}, f"{JOB}.cluster")],
+        [{}, ultraservers(4), ultraservers(4, **IN_TWOS), trn3(), trn3(**IN_TWOS)],
+    ),
 }  # fmt: skip
