@@ -14,7 +14,7 @@ from stacks.domain.environment import Loaded, read
 from stacks.domain.environment.source import parse
 from stacks.domain.lock import Lock
 from stacks.domain.plan import Plan, make_plan
-from stacks.domain.render.starters import starter_text
+from stacks.domain.render.starters import STARTERS, starter_text
 
 REMOVED = object()
 
@@ -66,6 +66,15 @@ def loaded(text: str, directory: Path = Path()) -> Loaded:
 
 def plan_of(changes: dict[str, Any] | None = None, lock: Lock | None = None) -> Plan:
     return make_plan(loaded(changed(changes or {})).environment, lock, load_catalog())
+
+
+def starters_under(scheduler: str) -> list[str]:
+    return [
+        name
+        for name in STARTERS
+        if f"scheduler: {scheduler}"
+        in starter_text(name, name="pilot", file="pilot.yaml", schema="schema.json")
+    ]
 
 
 def starter_plan(starter: str, lock: Lock | None = None, **replacements: str) -> Plan:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stacks.domain.plan import CapacityPlan, ClusterPlan, ProjectedCluster
+from stacks.domain.slurm_report import slurm_document, slurm_text
 
 UNKNOWN = "unknown"
 
@@ -35,6 +36,7 @@ def cluster_document(cluster: ClusterPlan) -> dict[str, Any]:
             "id": cluster.ami.id if cluster.ami.is_resolved else None,
             "driver": cluster.ami.driver,
         },
+        "slurm": None if cluster.slurm is None else slurm_document(cluster.slurm),
     }
 
 
@@ -58,6 +60,7 @@ def projected_document(cluster: ProjectedCluster) -> dict[str, Any]:
         "placement_group": None,
         "capacity": _capacity(cluster.capacity),
         "ami": None,
+        "slurm": None,
     }
 
 
@@ -76,8 +79,12 @@ def cluster_text(cluster: ClusterPlan) -> Iterator[str]:
     yield from _ultraserver_text(cluster)
     group = "in a cluster placement group" if cluster.placement_group else "no placement group"
     yield f"         {_capacity_text(cluster.capacity)}; {group}"
+    if cluster.slurm is not None:
+        yield from slurm_text(cluster.slurm)
     if cluster.ami is not None:
-        resolved = cluster.ami.id if cluster.ami.is_resolved else "unresolved: run `neuronkit lock`"
+        build = "not built or not locked: run `neuronkit image build`, then `neuronkit lock`"
+        unresolved = build if cluster.ami.is_node_image else "unresolved: run `neuronkit lock`"
+        resolved = cluster.ami.id if cluster.ami.is_resolved else unresolved
         yield f"         AMI {cluster.ami.reference}: {resolved}; driver {cluster.ami.driver or UNKNOWN}"
 
 
@@ -116,9 +123,11 @@ def _cells(cells: int, nodes: int) -> str:
 
 
 def _capacity(capacity: CapacityPlan) -> dict[str, Any]:
-    return {"name": capacity.name, "kind": capacity.kind, "id": capacity.id}
+    return {"name": capacity.name, "kind": capacity.kind, "id": capacity.id, "ids": list(capacity.ids)}
 
 
 def _capacity_text(capacity: CapacityPlan) -> str:
-    bought = capacity.id or ("no id needed" if capacity.is_bought else "not bought yet")
+    bought = (
+        capacity.id or ", ".join(capacity.ids) or ("no id needed" if capacity.is_bought else "not bought yet")
+    )
     return f"capacity {capacity.name}: {capacity.kind}, {bought}"

@@ -16,10 +16,8 @@ from stacks.domain.quotas import quota_states
 from stacks.domain.timeline import timeline
 
 NOTHING_ASKED = LiveFacts()
-KEPT_AFTER_DESTROY = (
-    "the CDK bootstrap stack (shared by every CDK app of the account and region)",
-    "inactive revisions of the job definitions (AWS Batch keeps them; they cost nothing)",
-)
+BOOTSTRAP_STAYS = "the CDK bootstrap stack (shared by every CDK app of the account and region)"
+DEFINITIONS_STAY = "inactive revisions of the job definitions (AWS Batch keeps them; they cost nothing)"
 
 
 def plan_document(
@@ -44,7 +42,7 @@ def plan_document(
         "cost": cost.as_dict(),
         "quotas": [state.as_dict() for state in quota_states(plan, catalog, live)],
         "timeline": timeline(plan, live),
-        "leftovers_to_expect": list(KEPT_AFTER_DESTROY),
+        "leftovers_to_expect": kept_after_destroy(plan),
         "findings": [finding.as_dict() for finding in not_accepted(findings)],
         "suppressed": [finding.suppression_dict() for finding in accepted(findings)],
         "not_checked": [item.as_dict() for item in not_checked],
@@ -60,8 +58,14 @@ def plan_text(plan: Plan, cost: Cost, catalog: Catalog, live: LiveFacts = NOTHIN
     lines += _cost_text(plan, cost)
     lines += [f"quota    {state.text()}" for state in quota_states(plan, catalog, live)]
     lines += [f"when     {event['at']}: {event['what']}" for event in timeline(plan, live)]
-    lines += [f"stays    {kept}" for kept in KEPT_AFTER_DESTROY]
+    lines += [f"stays    {kept}" for kept in kept_after_destroy(plan)]
     return "\n".join(lines)
+
+
+def kept_after_destroy(plan: Plan) -> list[str]:
+    """What `destroy` leaves because it must."""
+    on_batch = not plan.clusters or any(cluster.slurm is None for cluster in plan.clusters)
+    return [BOOTSTRAP_STAYS, *([DEFINITIONS_STAY] if on_batch else [])]
 
 
 def _network_text(plan: Plan) -> Iterator[str]:
@@ -84,8 +88,9 @@ def _job(job: JobPlan) -> dict[str, Any]:
         "tensor": job.tensor,
         "pipeline": job.pipeline,
         "data": job.data_parallel,
-        "sdk": job.image.sdk if job.image else None,
-        "image": job.image.pinned_uri if job.image else None,
+        "sdk": job.image.sdk if job.image and job.virtual_environment is None else None,
+        "image": job.image.pinned_uri if job.image and job.virtual_environment is None else None,
+        "virtual_environment": job.virtual_environment,
     }
 
 
@@ -94,7 +99,9 @@ def _job_text(job: JobPlan) -> Iterator[str]:
         f"job      {job.name}: {job.framework} on {job.cluster}, {job.nodes} nodes x {job.processes_per_node} processes, "
         f"data {job.data_parallel} x tensor {job.tensor} x pipeline {job.pipeline}"
     )
-    if job.image is not None:
+    if job.virtual_environment is not None:
+        yield f"         in the node image's virtual environment {job.virtual_environment}"
+    elif job.image is not None:
         state = "" if job.image.is_resolved else " (no digest yet: run `neuronkit lock`)"
         yield f"         image {job.image.pinned_uri}{state}; SDK {job.image.sdk or 'unknown'}"
 

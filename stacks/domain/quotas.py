@@ -13,8 +13,11 @@ from typing import Any
 from stacks.domain.catalog import Catalog
 from stacks.domain.live import CouldNotAsk, LiveFacts, QuotaLimit, RunningNodes
 from stacks.domain.plan import ClusterPlan, Plan
+from stacks.domain.slurm import login_vcpus
 
 ENOUGH, SHORT, NOT_CHECKED = "enough", "short", "not checked"
+LOGIN_QUOTA_NAME = "Running On-Demand Standard instances"
+"""What login nodes are charged to."""
 QUOTA_SOURCE = (
     "EC2 user guide, ec2-on-demand-instances (limits in vCPUs) and ec2-capacity-reservations "
     "(active and unused reservations count)"
@@ -55,13 +58,25 @@ def quota_code(cluster: ClusterPlan, catalog: Catalog) -> str | None:
     return found.quota_code_on_demand if found and cluster.capacity.kind == "on-demand" else None
 
 
+def charged(cluster: ClusterPlan, catalog: Catalog) -> dict[str, int]:
+    """The vCPUs of a cluster by quota code: its nodes', and its login nodes'."""
+    found: dict[str, int] = {}
+    code = quota_code(cluster, catalog)
+    if code is not None:
+        found[code] = cluster.vcpus
+    login = login_vcpus(cluster.slurm.login_instance_type) if cluster.slurm else None
+    if login is not None:
+        vcpus, code = login
+        found[code] = found.get(code, 0) + vcpus * cluster.cells
+    return found
+
+
 def needed_vcpus(plan: Plan, catalog: Catalog) -> dict[str, int]:
     """By quota code, over the whole plan."""
     needs: dict[str, int] = {}
     for cluster in plan.clusters:
-        code = quota_code(cluster, catalog)
-        if code is not None:
-            needs[code] = needs.get(code, 0) + cluster.vcpus
+        for code, vcpus in charged(cluster, catalog).items():
+            needs[code] = needs.get(code, 0) + vcpus
     return dict(sorted(needs.items()))
 
 
@@ -77,7 +92,7 @@ def quota_states(plan: Plan, catalog: Catalog, live: LiveFacts) -> tuple[QuotaSt
 
 
 def _state(code: str, needed: int, catalog: Catalog, live: LiveFacts) -> QuotaState:
-    name = catalog.quotas[code].name
+    name = catalog.quotas[code].name if code in catalog.quotas else LOGIN_QUOTA_NAME
     limit = live.of(live.quota_limits, code)
     used = _used_vcpus(code, catalog, live)
     if isinstance(limit, CouldNotAsk):
@@ -103,6 +118,8 @@ def _state_with_unknown_use(
 def _used_vcpus(code: str, catalog: Catalog, live: LiveFacts) -> int | CouldNotAsk:
     total = 0
     families = families_of([code], catalog)
+    if not families:
+        return CouldNotAsk("the families that this quota counts are not in the bundled data")
     for answer in (live.running, live.unused_reservations):
         if isinstance(answer, CouldNotAsk):
             return answer

@@ -11,6 +11,12 @@ from stacks.domain.render.neuron_env import compile_cache_prefix
 from stacks.domain.reservations import CAPACITY_BLOCK, DRAIN_MARGIN_MINUTES, moments
 
 Event = dict[str, str]
+IMAGE_BUILD_MINUTES = "30 to 45"
+IMAGE_BUILD_SOURCE = "aws-samples/aws-hpc-recipes@009a29a recipes/pcs/dlami_for_pcs_imagebuilder"
+PCS_CLUSTER_TIMEOUT_MINUTES, PCS_GROUP_TIMEOUT_MINUTES = 130, 160
+PCS_TIMEOUT_SOURCE = "CloudFormation registry, handlers of AWS::PCS::Cluster and ComputeNodeGroup, 2026-10-20"
+REGISTRATION_MINUTES = 30
+REGISTRATION_SOURCE = "AWS PCS user guide, cng-node-lifecycle-actions-troubleshooting"
 ANY_END = datetime(2026, 1, 1, tzinfo=UTC)
 """Only differences to it are used."""
 
@@ -18,11 +24,43 @@ ANY_END = datetime(2026, 1, 1, tzinfo=UTC)
 def timeline(plan: Plan, live: LiveFacts) -> list[Event]:
     blocks = [cluster for cluster in plan.clusters if cluster.capacity.kind == CAPACITY_BLOCK]
     return [
-        _event("deploy", "stacks are made; nodes start only with a job"),
+        *(event for version in plan.node_images for event in _image_build(version)),
+        _event("deploy", _what_a_deploy_makes(plan)),
+        *(event for cluster in plan.clusters for event in _slurm_nodes(cluster)),
         *(event for job in plan.jobs for event in _compiling(plan, job)),
         *(event for cluster in blocks for event in _block_end(plan, cluster, _end(cluster, live))),
         _event(f"deploy + {plan.lifetime_days} d", "the lifetime ends: destroy"),
     ]
+
+
+def _image_build(slurm_version: str) -> Iterator[Event]:
+    yield _event(
+        "before deploy",
+        f"`neuronkit image build` makes the node image of Slurm {slurm_version}: about {IMAGE_BUILD_MINUTES} min, on a paid instance "
+        f"({IMAGE_BUILD_SOURCE}; not measured with the Neuron image)",
+    )
+
+
+def _what_a_deploy_makes(plan: Plan) -> str:
+    started = [c.name for c in plan.clusters if c.slurm and c.slurm.is_static]
+    if not started:
+        return "stacks are made; nodes start only with a job"
+    return f"stacks are made, and all nodes of {', '.join(started)} start at once"
+
+
+def _slurm_nodes(cluster: ClusterPlan) -> Iterator[Event]:
+    if cluster.slurm is None:
+        return
+    yield _event(
+        "during deploy",
+        f"PCS makes cluster {cluster.slurm.cluster_name}, its node groups and its queue: CloudFormation waits up to "
+        f"{PCS_CLUSTER_TIMEOUT_MINUTES} min for the cluster and {PCS_GROUP_TIMEOUT_MINUTES} min for each group ({PCS_TIMEOUT_SOURCE})",
+    )
+    first = "deploy" if cluster.slurm.is_static else f"first job on {cluster.name}"
+    yield _event(
+        f"{first} + up to {REGISTRATION_MINUTES} min",
+        f"a node of {cluster.name} that boots has about {REGISTRATION_MINUTES} min to join Slurm ({REGISTRATION_SOURCE})",
+    )
 
 
 def _compiling(plan: Plan, job: JobPlan) -> Iterator[Event]:
@@ -36,10 +74,11 @@ def _compiling(plan: Plan, job: JobPlan) -> Iterator[Event]:
 
 
 def _end(cluster: ClusterPlan, live: LiveFacts) -> datetime | None:
-    """None where EC2 was not asked, or did not say."""
-    bought = cluster.capacity.id
-    reservation = known(live.of(live.reservations, bought), None) if bought else None
-    return reservation.end if reservation else None
+    """The first, where a cluster has several. None where EC2 was not asked, or did not say of all of them."""
+    bought = cluster.capacity.ids or ((cluster.capacity.id,) if cluster.capacity.id else ())
+    reservations = [known(live.of(live.reservations, id_), None) for id_ in bought]
+    ends = [reservation.end if reservation else None for reservation in reservations]
+    return None if None in ends else min((end for end in ends if end is not None), default=None)
 
 
 def _block_end(plan: Plan, cluster: ClusterPlan, end: datetime | None) -> Iterator[Event]:

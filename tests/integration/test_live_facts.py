@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stacks.domain.render.starters import STARTERS
+from tests.environments import starters_under
 from tests.integration.conftest import PilotFactory
 from tests.integration.pilots import Pilot
 
@@ -24,7 +24,7 @@ def deny(pilot: Pilot, service: str, action: str) -> None:
     pilot.admin("POST", "faults", fault)
 
 
-@pytest.mark.parametrize("starter", STARTERS)
+@pytest.mark.parametrize("starter", starters_under("batch"))
 def test_every_starter_passes_in_a_bootstrapped_account(starter: str, new_pilot: PilotFactory) -> None:
     pilot = new_pilot(starter)
     checked = pilot.json("check", "--live")
@@ -34,6 +34,16 @@ def test_every_starter_passes_in_a_bootstrapped_account(starter: str, new_pilot:
     planned = pilot.json("plan", "--live")
     assert {quota["state"] for quota in planned["quotas"]} <= {"enough"}
     assert bool(planned["quotas"]) is (starter != "trn2-pilot")
+
+
+@pytest.mark.parametrize(("starter", "open_"), [("trn1-slurm", set()), ("trn2-slurm", {"NK286"})])
+def test_a_slurm_starter_lacks_only_its_node_image(
+    starter: str, open_: set[str], new_pilot: PilotFactory
+) -> None:
+    """What nobody can say: when PCS ends the Slurm version, and what others use of the login nodes' quota."""
+    checked = new_pilot(starter).json("check", "--live", code=3)
+    assert [f["id"] for f in checked["findings"] if f["severity"] == "error"] == ["NK340"]
+    assert ids(checked["not_checked"]) == {"NK310", "NK628"} | open_
 
 
 def test_an_account_that_is_not_bootstrapped_says_no(new_pilot: PilotFactory) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stacks.domain.render.starters import STARTERS
+from tests.environments import starters_under
 from tests.integration.conftest import PilotFactory
 from tests.integration.local_cloud.describe import differences, remains, stack_resources
 from tests.integration.pilots import Pilot
@@ -25,7 +25,7 @@ def losses(pilot: Pilot, run: str) -> dict[int, float]:
     return {row["step"]: row["loss"] for row in map(json.loads, body.splitlines())}
 
 
-@pytest.mark.parametrize("starter", STARTERS)
+@pytest.mark.parametrize("starter", starters_under("batch"))
 def test_every_resource_is_what_its_template_says_and_is_gone_after_destroy(
     starter: str, new_pilot: PilotFactory
 ) -> None:

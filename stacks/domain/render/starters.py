@@ -12,6 +12,8 @@ from stacks.domain.render.engine import render
 class Starter:
     """`name` names the environment, `file` is what the comments call the file, `schema` where its JSON Schema lies."""
 
+    template: ClassVar[str]
+    title: ClassVar[str]
     name: str
     file: str
     schema: str
@@ -35,10 +37,24 @@ class Trn2Pilot(Starter):
     title: ClassVar[str] = "4 nodes with 64 Trainium2 chips, from a capacity block"
 
 
-STARTERS: dict[str, type[Trn1FirstHour] | type[Trn1Pilot] | type[Trn2Pilot]] = {
+@dataclass(frozen=True, slots=True)
+class Trn1Slurm(Starter):
+    template: ClassVar[str] = "environments/trn1-slurm.yaml.j2"
+    title: ClassVar[str] = "4 nodes with 64 Trainium1 chips under Slurm, on demand"
+
+
+@dataclass(frozen=True, slots=True)
+class Trn2Slurm(Starter):
+    template: ClassVar[str] = "environments/trn2-slurm.yaml.j2"
+    title: ClassVar[str] = "4 nodes with 64 Trainium2 chips under Slurm, from a capacity block"
+
+
+STARTERS: dict[str, type[Starter]] = {
     "trn1-first-hour": Trn1FirstHour,
     "trn1-pilot": Trn1Pilot,
     "trn2-pilot": Trn2Pilot,
+    "trn1-slurm": Trn1Slurm,
+    "trn2-slurm": Trn2Slurm,
 }
 
 

@@ -6,8 +6,17 @@ from collections.abc import Iterator
 
 from stacks.domain.findings import Severity
 from stacks.domain.live import CouldNotAsk
-from stacks.domain.quotas import NOT_CHECKED, QUOTA_SOURCE, SHORT, QuotaState, quota_code, quota_states
+from stacks.domain.quotas import (
+    NOT_CHECKED,
+    QUOTA_SOURCE,
+    SHORT,
+    QuotaState,
+    charged,
+    quota_code,
+    quota_states,
+)
 from stacks.domain.rules.rule import Facts, Need, Problem, Rule
+from stacks.domain.slurm import login_vcpus
 
 
 def quotas_suffice(facts: Facts) -> Iterator[Problem]:
@@ -17,8 +26,10 @@ def quotas_suffice(facts: Facts) -> Iterator[Problem]:
         clusters = _clusters_of(facts, state.code)
         limit, used = state.limit_vcpus or 0, state.used_vcpus
         in_use = "what others use could not be asked" if used is None else f"others use {used:,}"
+        of_login_nodes = state.code not in facts.catalog.quotas
+        key = ("slurm", "login_instance_type") if of_login_nodes else ("nodes",)
         yield Problem(
-            ("clusters", clusters[0], "nodes"),
+            ("clusters", clusters[0], *key),
             f"{state.needed_vcpus:,} vCPUs for {' and '.join(clusters)}",
             message=f"short by {state.short_by:,} vCPUs: {state.code} ({state.name}) allows {limit:,}, {in_use}",
             fix=_how_to_ask(facts, state.code, state.needed_vcpus + (used or 0)),
@@ -41,7 +52,7 @@ def _states(facts: Facts) -> tuple[QuotaState, ...]:
 
 def _clusters_of(facts: Facts, code: str) -> list[str]:
     assert facts.plan is not None, "a state is of a plan"
-    return [c.name for c in facts.plan.clusters if quota_code(c, facts.catalog) == code]
+    return [c.name for c in facts.plan.clusters if code in charged(c, facts.catalog)]
 
 
 def _answers(facts: Facts) -> Iterator[object]:
@@ -49,6 +60,9 @@ def _answers(facts: Facts) -> Iterator[object]:
     for cluster in facts.plan.clusters if facts.plan else ():
         if cluster.capacity.kind == "on-demand" and quota_code(cluster, facts.catalog) is None:
             yield CouldNotAsk(f"no source says which quota counts {cluster.instance_type}")
+        login = cluster.slurm.login_instance_type if cluster.slurm else None
+        if login is not None and login_vcpus(login) is None:
+            yield CouldNotAsk(f"no source says which quota counts {login}, and how many vCPUs it has")
 
 
 QUOTAS = Need("quotas in vCPUs and their present use", _answers)

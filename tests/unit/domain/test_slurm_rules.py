@@ -10,7 +10,7 @@ import pytest
 from stacks.domain.catalog import load_catalog
 from stacks.domain.environment import Loaded
 from stacks.domain.findings import Finding, Severity
-from stacks.domain.live import LiveFacts
+from stacks.domain.live import LiveFacts, QuotaLimit
 from stacks.domain.plan import make_plan
 from stacks.domain.rules import not_checked, run_live_rules, run_rules
 from stacks.domain.rules.slurm_settings import minutes_of
@@ -140,6 +140,24 @@ class TestLive:
         found = [f for f in run_live_rules(file, plan, load_catalog(), answers) if f.id == "NK340"]
         assert [f.path for f in found] == [f"{SLURM}.ami"]
         assert "neuronkit image build" in found[0].fix
+
+    @pytest.mark.parametrize(("limit", "paths"), [(3, [f"{SLURM}.login_instance_type"]), (4, [])])
+    def test_login_nodes_are_charged_to_their_own_quota(
+        self, limit: int, paths: list[str], tmp_path: Path
+    ) -> None:
+        limits = {"L-1216C47A": QuotaLimit(limit, False), "L-2C3B7624": QuotaLimit(512, False)}
+        found = [f for f in live_findings(slurm(), tmp_path, quota_limits=limits) if f.id == "NK310"]
+        assert [f.path for f in found] == paths
+
+    @pytest.mark.parametrize("settings", [{}, {"login_instance_type": "m7i.large"}])
+    def test_what_login_nodes_need_is_never_taken_for_checked(
+        self, settings: dict[str, Any], tmp_path: Path
+    ) -> None:
+        file = file_of(slurm(**settings), tmp_path)
+        plan = make_plan(file.environment, None, load_catalog())
+        open_ = [n.why for n in not_checked(file, plan, load_catalog(), in_order(plan)) if n.id == "NK310"]
+        assert len(open_) == 1
+        assert ("m7i.large" if settings else "L-1216C47A") in open_[0]
 
     def test_the_service_linked_role_is_pcs_own(self, tmp_path: Path) -> None:
         roles = {"AWSServiceRoleForPCS": False, "AWSServiceRoleForBatch": False}
