@@ -85,6 +85,94 @@ def _trn3() -> Plan:
     return plan_of(changes)
 
 
+SECOND_BLOCK = "cr-0fedcba9876543210"
+EFS = {"shared_storage": {"kind": "efs"}}
+OWN_AMI = {"ami": "ami-0123456789abcdef0"}
+
+
+def _slurm(changes: dict[str, Any]) -> Plan:
+    """The base file under Slurm on PCS, with a node image that is built."""
+    slurm: dict[str, Any] = {"clusters.train.scheduler": "slurm", "clusters.train.slurm": EFS}
+    return plan_of({**slurm, **changes}, _lock_for(plan_of({**slurm, **changes})))
+
+
+def _slurm_unresolved() -> Plan:
+    return plan_of({"clusters.train.scheduler": "slurm", "clusters.train.slurm": EFS})
+
+
+def _slurm_everything_on() -> Plan:
+    """A reservation, so nodes that always run; Lustre; containers; settings at every level; data and secrets."""
+    settings = {
+        "shared_storage": {"kind": "lustre", "capacity_gib": 2400, "mount_point": "/fsx"},
+        "runs_in": "apptainer",
+        "accounting": True,
+        **OWN_AMI,
+        "cluster_settings": {"MinJobAge": "600"},
+        "node_settings": {"Weight": "2"},
+        "queue_settings": {"MaxTime": "1-00:00:00"},
+    }
+    return _slurm(
+        {
+            "capacity.hourly": {"kind": "reservation", "id": RESERVATION},
+            "clusters.train.slurm": settings,
+            "cdk": {"qualifier": "acme123", "permissions_boundary": "acme-boundary"},
+            "tags": {"cost-center": "ml", "team/unit": "a b"},
+            "software": {"images": {"jax": "111122223333.dkr.ecr.us-east-2.amazonaws.com/team/train:1.0"}},
+            "jobs.smoke.data": "s3://acme-data/tokens/",
+            "jobs.smoke.secrets": {"TOKEN": DATA_SECRET, "KEY": PARAMETER},
+        }
+    )
+
+
+def _slurm_block() -> Plan:
+    return _slurm(
+        {
+            "capacity.hourly": {"kind": "capacity-block", "id": BLOCK},
+            "clusters.train.slurm": {**EFS, **OWN_AMI},
+            "clusters.train.instance_type": "trn2.48xlarge",
+            "clusters.train.nodes": 2,
+            "clusters.train.logical_core_size": 1,
+        }
+    )
+
+
+def _slurm_not_bought() -> Plan:
+    return _slurm(
+        {
+            "capacity.hourly": {"kind": "capacity-block"},
+            "clusters.train.slurm": {**EFS, **OWN_AMI},
+            "clusters.train.instance_type": "trn2.48xlarge",
+        }
+    )
+
+
+def _slurm_ultraservers() -> Plan:
+    """Two of them, a block for each."""
+    return _slurm(
+        {
+            "region": "ap-south-2",
+            "network": {"zone_id": "aps2-az1"},
+            "capacity.hourly": {"kind": "capacity-block", "ids": [BLOCK, SECOND_BLOCK]},
+            "clusters.train.slurm": {**EFS, **OWN_AMI},
+            "clusters.train.instance_type": "trn2u.48xlarge",
+            "clusters.train.nodes": 8,
+        }
+    )
+
+
+def _slurm_brought_network() -> Plan:
+    """The smallest type, without EFA, on spot, and without counting devices."""
+    return _slurm(
+        {
+            "network": {**BROUGHT, "zone_id": "use2-az3"},
+            "capacity.hourly": {"kind": "spot"},
+            "clusters.train.instance_type": "trn1.2xlarge",
+            "clusters.train.nodes": 1,
+            "clusters.train.slurm": {**EFS, **OWN_AMI, "gres": 0},
+        }
+    )
+
+
 @functools.cache
 def plans() -> dict[str, Plan]:
     return {
@@ -95,6 +183,13 @@ def plans() -> dict[str, Plan]:
         "trn1-everything": _everything_on(),
         "trn1-brought-network": _brought_network(),
         "trn3-gen2": _trn3(),
+        "slurm-trn1": _slurm({}),
+        "slurm-unresolved": _slurm_unresolved(),
+        "slurm-everything": _slurm_everything_on(),
+        "slurm-trn2-block": _slurm_block(),
+        "slurm-not-bought": _slurm_not_bought(),
+        "slurm-ultraservers": _slurm_ultraservers(),
+        "slurm-brought-network": _slurm_brought_network(),
     }
 
 
@@ -105,8 +200,15 @@ WITH_OWN_NETWORK = (
     "trn2-bought-block",
     "trn1-everything",
     "trn3-gen2",
+    "slurm-trn1",
+    "slurm-unresolved",
+    "slurm-everything",
+    "slurm-trn2-block",
+    "slurm-not-bought",
+    "slurm-ultraservers",
 )
-PLAN_NAMES = (*WITH_OWN_NETWORK, "trn1-brought-network")
+PLAN_NAMES = (*WITH_OWN_NETWORK, "trn1-brought-network", "slurm-brought-network")
+SLURM_PLANS = tuple(name for name in PLAN_NAMES if name.startswith("slurm-"))
 
 
 @functools.cache

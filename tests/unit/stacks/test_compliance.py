@@ -1,11 +1,17 @@
 """What other people's rules say: cdk-nag's AwsSolutions pack, the CDK's own validation, and cfn-lint."""
 
+from __future__ import annotations
+
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from stacks.assembly import build_app
 from tests.synthesized import PLAN_NAMES, assembly_directory, plans
+
+if TYPE_CHECKING:
+    from cfnlint.match import Match
 
 pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
 
@@ -44,4 +50,13 @@ def test_cfn_lint_finds_nothing() -> None:
         str(path) for plan in PLAN_NAMES for path in assembly_directory(plan).glob("*.template.json")
     ]
     found = lint_by_config(ManualArgs(templates=templates, regions=["us-east-2"]))
-    assert [f"{match.filename}: {match.rule.id} {match.message}" for match in found] == []
+    assert [
+        f"{match.filename}: {match.rule.id} {match.message}"
+        for match in found
+        if not _is_unlisted_type(match)
+    ] == []
+
+
+def _is_unlisted_type(match: Match) -> bool:
+    """cfn-lint has a list of instance types of its own, and the UltraServers' is in no region of it."""
+    return match.rule.id == "E3628" and match.message.startswith("'trn2u.48xlarge' is not one of")

@@ -11,11 +11,15 @@ from stacks.domain.rules.names_and_tags import (
     TAG_VALUE_CHARACTERS_MAX,
     TAGS_MAX,
 )
+from stacks.domain.slurm import node_groups_max
 from tests import synthesized
 
 RESOURCES_MAX, OUTPUTS_MAX, TEMPLATE_BYTES_MAX = 500, 200, 1_000_000
 LONGEST_TAG_BYTES = TAG_KEY_CHARACTERS_MAX + TAG_VALUE_CHARACTERS_MAX * 3 + len('{"Key": "", "Value": ""}, ')
 """Keys are counted as ASCII, values as three-byte characters; the file cannot hold more of them than NK260 lets pass."""
+LONGEST_ASCII_TAG_BYTES = (
+    TAG_KEY_CHARACTERS_MAX + TAG_VALUE_CHARACTERS_MAX + len('{"Key": "", "Value": ""}, ')
+)
 
 
 @pytest.mark.parametrize(("plan", "stack"), synthesized.every_stack())
@@ -25,4 +29,18 @@ def test_a_stack_stays_far_below_the_limits(plan: str, stack: str) -> None:
     assert len(template.get("Outputs", {})) <= OUTPUTS_MAX / 10
     text = json.dumps(template, indent=1)
     times_tagged = text.count("neuronkit:environment")
-    assert len(text.encode()) + times_tagged * TAGS_MAX * LONGEST_TAG_BYTES < TEMPLATE_BYTES_MAX
+    # Each UltraServer's nodes have a template of their own, and every tag is five times more in it.
+    longest = LONGEST_ASCII_TAG_BYTES if plan == "slurm-ultraservers" else LONGEST_TAG_BYTES
+    assert len(text.encode()) + times_tagged * TAGS_MAX * longest < TEMPLATE_BYTES_MAX
+
+
+def test_as_many_ultraservers_as_pcs_takes_groups_stay_below_the_limits() -> None:
+    """With as many tags as a file may have, of half the length that one may have: more than anybody has written."""
+    template = synthesized.cluster("slurm-ultraservers")
+    of_one = {id_: body for id_, body in template["Resources"].items() if id_.startswith("Us0")}
+    assert of_one
+    more_groups = node_groups_max() - len(synthesized.resources(template, "AWS::PCS::ComputeNodeGroup"))
+    text, one = json.dumps(template, indent=1), json.dumps(of_one, indent=1)
+    times_tagged = text.count("neuronkit:environment") + more_groups * one.count("neuronkit:environment")
+    size = len(text.encode()) + more_groups * len(one.encode())
+    assert size + times_tagged * TAGS_MAX * LONGEST_ASCII_TAG_BYTES / 2 < TEMPLATE_BYTES_MAX

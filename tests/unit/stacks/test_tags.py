@@ -9,6 +9,7 @@ from stacks.assembly import REPLACED_WITH_THEIR_TAGS
 from stacks.domain.names import CLUSTER_TAG, ENVIRONMENT_TAG, LIFETIME_TAG
 from tests.synthesized import (
     PLAN_NAMES,
+    SLURM_PLANS,
     Template,
     assembly_directory,
     cluster,
@@ -27,9 +28,13 @@ NOT_TAGGABLE = {
     "AWS::EC2::SecurityGroupIngress",
     "AWS::EC2::SubnetRouteTableAssociation",
     "AWS::EC2::VPCGatewayAttachment",
+    "AWS::EFS::MountTarget",
     "AWS::IAM::InstanceProfile",
     "AWS::S3::BucketPolicy",
 }
+TAGS_PROPERTY = {"AWS::EFS::FileSystem": "FileSystemTags"}
+"""Where it is not `Tags`."""
+BATCH_PLANS = [plan for plan in PLAN_NAMES if plan not in SLURM_PLANS]
 
 
 def tags_of(tags: Any) -> dict[str, str]:
@@ -47,7 +52,7 @@ def test_every_taggable_resource_has_every_tag(plan: str, stack: str, template: 
     for id_, resource in template["Resources"].items():
         if resource["Type"] in NOT_TAGGABLE:
             continue
-        found = tags_of(resource["Properties"].get("Tags", []))
+        found = tags_of(resource["Properties"].get(TAGS_PROPERTY.get(resource["Type"], "Tags"), []))
         expected = lasting(plan) if resource["Type"] in REPLACED_WITH_THEIR_TAGS else dict(plans()[plan].tags)
         assert expected.items() <= found.items(), id_
 
@@ -55,21 +60,23 @@ def test_every_taggable_resource_has_every_tag(plan: str, stack: str, template: 
 @pytest.mark.parametrize("plan", PLAN_NAMES)
 @pytest.mark.parametrize("kind", ["instance", "volume", "network-interface"])
 def test_nodes_and_what_belongs_to_them_are_tagged(plan: str, kind: str) -> None:
-    (template,) = resources(cluster(plan), "AWS::EC2::LaunchTemplate").values()
-    specifications = template["Properties"]["LaunchTemplateData"]["TagSpecifications"]
-    (tags,) = (tags_of(s["Tags"]) for s in specifications if s["ResourceType"] == kind)
-    assert {**lasting(plan), CLUSTER_TAG: "train"}.items() <= tags.items()
+    templates = resources(cluster(plan), "AWS::EC2::LaunchTemplate").values()
+    assert templates
+    for template in templates:
+        specifications = template["Properties"]["LaunchTemplateData"]["TagSpecifications"]
+        (tags,) = (tags_of(s["Tags"]) for s in specifications if s["ResourceType"] == kind)
+        assert {**lasting(plan), CLUSTER_TAG: "train"}.items() <= tags.items()
 
 
 @pytest.mark.parametrize("plan", PLAN_NAMES)
 def test_the_launch_template_itself_is_tagged(plan: str) -> None:
-    (template,) = resources(cluster(plan), "AWS::EC2::LaunchTemplate").values()
-    (specification,) = template["Properties"]["TagSpecifications"]
-    assert specification["ResourceType"] == "launch-template"
-    assert lasting(plan).items() <= tags_of(specification["Tags"]).items()
+    for template in resources(cluster(plan), "AWS::EC2::LaunchTemplate").values():
+        (specification,) = template["Properties"]["TagSpecifications"]
+        assert specification["ResourceType"] == "launch-template"
+        assert lasting(plan).items() <= tags_of(specification["Tags"]).items()
 
 
-@pytest.mark.parametrize("plan", PLAN_NAMES)
+@pytest.mark.parametrize("plan", BATCH_PLANS)
 def test_batch_tags_the_nodes_as_well(plan: str) -> None:
     (environment,) = resources(cluster(plan), "AWS::Batch::ComputeEnvironment").values()
     tags = environment["Properties"]["ComputeResources"]["Tags"]
