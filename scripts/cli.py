@@ -27,6 +27,7 @@ VERBS = {
     "capacity": "capacity blocks: search, buy, status",
     "lock": "resolve AMI ids and image digests once, into FILE.lock",
     "bootstrap": "prepare the account and region for the CDK, once",
+    "image": "node images of Slurm clusters: build, status",
     "deploy": "make the environment",
     "launch": "start a job, or join the run that is there",
     "status": "say what runs, and why something does not",

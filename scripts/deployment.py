@@ -10,6 +10,7 @@ deletes what can only be deleted, and CloudFormation makes what is missing.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -73,10 +74,19 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
         assembly = _synthesize(console, cloud, plan)
         return Deployed(plan, changes=compare(cloud, plan.stacks.all, assembly.directory))
     confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
+    return Deployed(
+        plan, stacks=make_stacks(console, cloud, plan, _ways_out(str(file), local=cloud.is_local))
+    )
+
+
+def make_stacks(
+    console: Console, cloud: Cloud, plan: Plan, ways_out: str, names: Sequence[str] = ()
+) -> tuple[Stack, ...]:
+    """Those of `names`, or all of the plan, complete. Raises WorldError with the reason and the ways out."""
     assembly = _synthesize(console, cloud, plan)
-    make_way(console, cloud, plan)
-    _run_cdk(console, cloud, plan, assembly, str(file))
-    return Deployed(plan, stacks=_complete_stacks(cloud, plan, str(file)))
+    make_way(console, cloud, plan, names=names)
+    _run_cdk(console, cloud, plan, assembly, ways_out, names)
+    return _complete_stacks(cloud, names or plan.stacks.all, ways_out)
 
 
 def next_words(deployed: Deployed, file: Path, *, local: bool) -> str:
@@ -111,7 +121,7 @@ def _with_lock(console: Console, cloud: Cloud, loaded: LoadedPlan) -> LoadedPlan
     if loaded.lock is not None:
         return loaded
     locked = lock_file(cloud, loaded.loaded.environment, loaded.path, update=False)
-    for line in locked.changes:
+    for line in (*locked.changes, *locked.notes):
         console.progress(f"lock: {line}")
     console.progress(f"lock: {locked.path} written" + ("" if cloud.is_local else "; commit it"))
     return load_plan(loaded.path, local=console.local)
@@ -137,7 +147,9 @@ def _synthesize(console: Console, cloud: Cloud, plan: Plan) -> Assembly:
     return synthesize(plan, directory, validate=not cloud.is_local)
 
 
-def _run_cdk(console: Console, cloud: Cloud, plan: Plan, assembly: Assembly, file: str) -> None:
+def _run_cdk(
+    console: Console, cloud: Cloud, plan: Plan, assembly: Assembly, ways_out: str, names: Sequence[str]
+) -> None:
     lines: list[str] = []
 
     def on_line(line: str) -> None:
@@ -145,12 +157,13 @@ def _run_cdk(console: Console, cloud: Cloud, plan: Plan, assembly: Assembly, fil
         if line.strip():
             console.progress(f"  cdk: {line}")
 
-    arguments = ["deploy", "--app", str(assembly.directory), "--all", "--require-approval", "never"]
+    chosen = ["--exclusively", *names] if names else ["--all"]
+    arguments = ["deploy", "--app", str(assembly.directory), *chosen, "--require-approval", "never"]
     arguments += ["--progress", "events", "--concurrency", str(_stacks_at_once(plan)), "--no-color"]
     with PcsWatch(cloud, _slurm_stacks(plan), console.progress) as watch:
         code = run_cdk(arguments, environment=cloud.child_environment(os.environ), on_line=on_line)
     if code != 0:
-        raise _deploy_failed(cloud, plan, file, lines, watch.errors)
+        raise _deploy_failed(cloud, names or plan.stacks.all, ways_out, lines, watch.errors)
 
 
 def _slurm_stacks(plan: Plan) -> tuple[str, ...]:
@@ -163,11 +176,11 @@ def _stacks_at_once(plan: Plan) -> int:
 
 
 def _deploy_failed(
-    cloud: Cloud, plan: Plan, file: str, lines: list[str], pcs_errors: tuple[str, ...]
+    cloud: Cloud, names: Sequence[str], ways_out: str, lines: list[str], pcs_errors: tuple[str, ...]
 ) -> WorldError:
     """Which resource, why, and how to go on. Without a failed resource, what the CDK said."""
     reasons = [f"AWS PCS said of {error}" for error in pcs_errors]
-    for name in plan.stacks.all:
+    for name in names:
         stack = cloudformation.find_stack(cloud, name)
         if stack is None or stack.is_good:
             continue
@@ -179,9 +192,7 @@ def _deploy_failed(
         elif stack.reason:
             reasons.append(f"stack {name} ({stack.status}): {stack.reason}")
     said = "\n".join(lines[-_LINES_KEPT:])
-    return WorldError(
-        "\n".join(("the deploy failed", *(reasons or [said]))), _ways_out(file, local=cloud.is_local)
-    )
+    return WorldError("\n".join(("the deploy failed", *(reasons or [said]))), ways_out)
 
 
 def _ways_out(file: str, *, local: bool) -> str:
@@ -192,15 +203,13 @@ def _ways_out(file: str, *, local: bool) -> str:
     )
 
 
-def _complete_stacks(cloud: Cloud, plan: Plan, file: str) -> tuple[Stack, ...]:
-    found = {name: cloudformation.find_stack(cloud, name) for name in plan.stacks.all}
+def _complete_stacks(cloud: Cloud, names: Sequence[str], ways_out: str) -> tuple[Stack, ...]:
+    found = {name: cloudformation.find_stack(cloud, name) for name in names}
     bad = [
         f"stack {name}: {stack.status if stack else 'not there'}"
         for name, stack in found.items()
         if not (stack and stack.is_good)
     ]
     if bad:
-        raise WorldError(
-            "\n".join(("`cdk deploy` said nothing wrong, but", *bad)), _ways_out(file, local=cloud.is_local)
-        )
+        raise WorldError("\n".join(("`cdk deploy` said nothing wrong, but", *bad)), ways_out)
     return tuple(stack for stack in found.values() if stack is not None)

@@ -9,17 +9,19 @@ import dataclasses
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from scripts.aws import ec2, ecr, ecr_public, ssm
 from scripts.aws.cloud import Cloud
+from scripts.node_image_search import build_words, newest_ami
 from stacks.domain.catalog import load_catalog
 from stacks.domain.environment import Environment
 from stacks.domain.errors import InputError
 from stacks.domain.lock import Lock, LockedAmi, LockedImage, lock_path, read_lock
+from stacks.domain.node_image_plan import NodeImagePlan, node_image_plans, parents
 from stacks.domain.selection import SelectedAmi, SelectedImage, Selection, select
 
 BY_AWS: Final = "aws"
@@ -32,30 +34,44 @@ class Locked:
     lock: Lock
     changes: tuple[str, ...]
     """In words; empty when the file was right already and was not written."""
+    notes: tuple[str, ...] = ()
+    """What stays unresolved, and what to do about it."""
 
 
-def lock_file(cloud: Cloud, environment: Environment, file: Path, *, update: bool) -> Locked:
+def lock_file(
+    cloud: Cloud, environment: Environment, file: Path, *, update: bool, anew: Collection[str] = ()
+) -> Locked:
+    """`anew` are references of AMIs that are asked for again in any case."""
     path = lock_path(file, local=cloud.is_local)
     old = read_lock(path)
-    new = resolve(cloud, environment, None if update else old)
+    new = resolve(cloud, environment, None if update else old, anew)
     if old is None or new != old:
         _write(path, new.text())
-    return Locked(path, new, changes(old, new))
+    return Locked(path, new, changes(old, new), _notes(cloud, environment, new, file))
 
 
-def resolve(cloud: Cloud, environment: Environment, old: Lock | None) -> Lock:
-    """What `old` knows is not asked for again, if it is of the same region and the same world."""
+def resolve(cloud: Cloud, environment: Environment, old: Lock | None, anew: Collection[str] = ()) -> Lock:
+    """What `old` knows is not asked for again, if it is of the same region and the same world. A node image that is
+    not built yet stays out.
+    """
     selection = select(environment, load_catalog())
     resolved_by = BY_LOCAL_CLOUD if cloud.is_local else BY_AWS
     known = old if old and (old.region, old.resolved_by) == (cloud.region, resolved_by) else None
-    amis = known.amis if known else {}
+    amis = {ref: ami for ref, ami in known.amis.items() if ref not in anew} if known else {}
     images = known.images if known else {}
-    return Lock(
+    lock = Lock(
         resolved_by=resolved_by,
         region=cloud.region,
-        amis={ref: amis.get(ref) or _ami(cloud, ami) for ref, ami in _amis(selection).items()},
+        amis={ref: amis.get(ref) or _ami(cloud, ami) for ref, ami in _amis(selection, environment).items()},
         images={uri: images.get(uri) or _image(cloud, uri) for uri in _images_without_digest(selection)},
     )
+    # Only with its parent locked a node image has the version under which it is looked for.
+    built = {
+        image.reference: amis.get(image.reference) or _node_image(cloud, environment.name, image)
+        for image in node_image_plans(environment, lock)
+    }
+    found = {reference: ami for reference, ami in built.items() if ami is not None}
+    return lock.model_copy(update={"amis": {**lock.amis, **found}})
 
 
 def changes(old: Lock | None, new: Lock) -> tuple[str, ...]:
@@ -66,8 +82,26 @@ def changes(old: Lock | None, new: Lock) -> tuple[str, ...]:
     )
 
 
-def _amis(selection: Selection) -> dict[str, SelectedAmi]:
-    return {ami.reference: ami for ami in selection.amis.values()}
+def _amis(selection: Selection, environment: Environment) -> dict[str, SelectedAmi]:
+    """Without the node images, with what they start from."""
+    built = {image.reference for image in node_image_plans(environment, None)}
+    chosen = (*selection.amis.values(), *parents(environment).values())
+    return {ami.reference: ami for ami in chosen if ami.reference not in built}
+
+
+def _notes(cloud: Cloud, environment: Environment, lock: Lock, file: Path) -> tuple[str, ...]:
+    return tuple(
+        f"node image of Slurm {image.slurm_version}: not built yet: {build_words(file, local=cloud.is_local)}"
+        for image in node_image_plans(environment, lock)
+        if image.reference not in lock.amis
+    )
+
+
+def _node_image(cloud: Cloud, environment: str, image: NodeImagePlan) -> LockedAmi | None:
+    found = newest_ami(cloud, environment, image)
+    if found is None:
+        return None
+    return LockedAmi(id=found.id, name=found.name or None, root_device_name=found.root_device_name)
 
 
 def _images_without_digest(selection: Selection) -> list[str]:
@@ -80,13 +114,13 @@ def _ami(cloud: Cloud, selected: SelectedAmi) -> LockedAmi:
     if image_id is None:
         raise InputError(
             f"{cloud.name} has no parameter {selected.reference} in {cloud.region}",
-            "name another AMI under software.ami: an id, or a dated parameter of the ECS Neuron AMI",
+            "name another AMI under software.ami (of a Slurm cluster: slurm.parent_ami): an id, or another parameter",
         )
     image = ec2.find_image(cloud, image_id)
     if image is None:
         raise InputError(
             f"AMI {image_id} is not in {cloud.region}, or not shared with this account",
-            "AMI ids differ from region to region: correct software.ami",
+            "AMI ids differ from region to region: correct software.ami (of a Slurm cluster: slurm.ami, slurm.parent_ami)",
         )
     known = selected.known
     return LockedAmi(

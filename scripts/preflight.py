@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from scripts.aws import cloudformation
@@ -12,6 +12,7 @@ from scripts.aws.cloudformation import Stack
 from scripts.console import Console
 from scripts.live_facts import collect
 from scripts.loading import LoadedPlan, judge
+from scripts.node_image_search import build_words
 from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.findings import WorldFindingsError, has_errors, in_words
@@ -32,12 +33,24 @@ def refuse_unresolved(plan: Plan, lock: Lock | None, file: str, *, is_local: boo
         raise InputError(f"the lock is of region {lock.region}, the file of {plan.region}", update)
     if lock is not None and not is_local and lock.resolved_by != "aws":
         raise InputError(f"the lock was resolved by the {lock.resolved_by}, not by AWS", f"{update} --update")
+    _refuse_unbuilt(plan, file, is_local=is_local)
     unresolved = [
         *(f"the AMI of cluster {c.name}" for c in plan.clusters if c.ami is None or not c.ami.is_resolved),
         *(f"the image of job {j.name}" for j in plan.jobs if j.image is None or not j.image.is_resolved),
     ]
     if unresolved:
         raise InputError(f"not resolved: {', '.join(unresolved)}", update)
+
+
+def _refuse_unbuilt(plan: Plan, file: str, *, is_local: bool) -> None:
+    references = {image.reference: image.slurm_version for image in plan.built_images}
+    unbuilt = [
+        f"the node image of cluster {c.name} (Slurm {references[c.ami.reference]})"
+        for c in plan.clusters
+        if c.ami is not None and c.ami.reference in references and not c.ami.is_resolved
+    ]
+    if unbuilt:
+        raise InputError(f"not built yet: {', '.join(unbuilt)}", build_words(file, local=is_local))
 
 
 def check_account(console: Console, cloud: Cloud, loaded: LoadedPlan) -> None:
@@ -64,9 +77,19 @@ def _refuse_unknown_types(plan: Plan, live: LiveFacts) -> None:
             )
 
 
-def make_way(console: Console, cloud: Cloud, plan: Plan, pause: Callable[[float], None] = time.sleep) -> None:
-    """Waits for operations that an earlier, interrupted command started, and deletes stacks that cannot be updated."""
-    for name in plan.stacks.all:
+def make_way(
+    console: Console,
+    cloud: Cloud,
+    plan: Plan,
+    pause: Callable[[float], None] = time.sleep,
+    *,
+    names: Sequence[str] = (),
+) -> None:
+    """Waits for operations that an earlier, interrupted command started, and deletes stacks that cannot be updated.
+
+    `names` are the stacks that it is about; none: all of the plan.
+    """
+    for name in names or plan.stacks.all:
         stack = _idle(console, cloud, name, pause)
         if stack is None:
             continue

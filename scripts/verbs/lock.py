@@ -25,8 +25,17 @@ def command(console: Console, file: Path, update: bool) -> None:
     environment = loaded.loaded.environment
     cloud = open_cloud(console, environment.region, environment.account, account_required=False)
     locked = lock_file(cloud, environment, file, update=update)
-    body = {"lock": str(locked.path), "changed": list(locked.changes), **locked.lock.model_dump()}
+    body = {
+        "lock": str(locked.path),
+        "changed": list(locked.changes),
+        "notes": list(locked.notes),
+        **locked.lock.model_dump(),
+    }
     text = "\n".join(
-        (*locked.changes, f"{locked.path} written" if locked.changes else f"{locked.path} is up to date")
+        (
+            *locked.changes,
+            *locked.notes,
+            f"{locked.path} written" if locked.changes else f"{locked.path} is up to date",
+        )
     )
     console.result(body, text)

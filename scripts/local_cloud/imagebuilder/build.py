@@ -38,6 +38,8 @@ class Build:
     status: str = "PENDING"
     reason: str = ""
     step: str = ""
+    failure: str = ""
+    """Why the step failed."""
     amis: list[dict[str, str]] = field(default_factory=list)
     created: datetime = field(default_factory=lambda: datetime.now(UTC))
     cancelled: threading.Event = field(default_factory=threading.Event)
@@ -74,7 +76,7 @@ class Build:
         except _CancelledError:
             self.status, self.reason = "CANCELLED", "the build was cancelled"
         except (ClientError, BotoCoreError) as error:
-            self.status, self.reason = "FAILED", f"Step {self.step} failed: {error}"
+            self.status, self.reason, self.failure = "FAILED", f"Workflow step {self.step} failed", str(error)
 
     def _make(self) -> None:
         ec2 = runtime.current().clients.client("ec2", self.account, self.region)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -14,7 +15,7 @@ from scripts.local_cloud.imagebuilder.backend import (
     Backend,
     imagebuilder_backends,
 )
-from scripts.local_cloud.imagebuilder.errors import InvalidRequestException
+from scripts.local_cloud.imagebuilder.errors import InvalidRequestException, ResourceNotFoundException
 from scripts.local_cloud.own_service import ActionResult, OwnService
 
 _PAGE = 25
@@ -155,6 +156,27 @@ class ImageBuilder(OwnService):
         build.cancel()
         return ActionResult({"imageBuildVersionArn": arn, "clientToken": self.arguments()["clientToken"]})
 
+    def list_workflow_executions(self) -> ActionResult:
+        """One, with the image's own id: what it did is one list of steps here."""
+        build = self.backend.build(self.arguments()["imageBuildVersionArn"])
+        execution = {"workflowExecutionId": _workflow_id(build.arn), "type": "BUILD", "status": build.status}
+        return self._page("workflowExecutions", [execution])
+
+    def list_workflow_step_executions(self) -> ActionResult:
+        """The step that runs, or has failed."""
+        wanted = self.arguments()["workflowExecutionId"]
+        build = next((b for b in self.backend.builds.values() if _workflow_id(b.arn) == wanted), None)
+        if build is None:
+            raise ResourceNotFoundException(f"The workflow execution could not be found: {wanted}")
+        step = {
+            "stepExecutionId": f"step-{wanted.partition('-')[2]}",
+            "name": build.step,
+            "action": build.step,
+            "status": "FAILED" if build.failure else "RUNNING",
+            "message": build.failure,
+        }
+        return self._page("steps", [step] if build.step else [])
+
     def delete_image(self) -> ActionResult:
         arn = self.arguments()["imageBuildVersionArn"]
         self.backend.delete_image(arn)
@@ -220,3 +242,7 @@ class ImageBuilder(OwnService):
         if start + size < len(found):
             answer["nextToken"] = str(start + size)
         return ActionResult(answer)
+
+
+def _workflow_id(image_arn: str) -> str:
+    return f"wf-{uuid.uuid5(uuid.NAMESPACE_URL, image_arn)}"

@@ -43,7 +43,7 @@ class Steps:
             "synthesize": self._step(
                 "synth", lambda plan, directory, validate: Assembly(directory, (), False)
             ),
-            "make_way": self._step("make way", lambda *_: None),
+            "make_way": self._step("make way", lambda *_, **__: None),
             "run_cdk": self._step("cdk", self._run_cdk),
             "compare": self._step("compare", lambda *_: (StackChange(NETWORK, "create"),)),
         }
