@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
 from scripts.local_cloud import process
 from stacks.domain.render.starters import starter_text
@@ -35,9 +36,9 @@ def new_pilot(shared_cloud: process.LocalCloud, tmp_path: Path) -> PilotFactory:
         bootstrapped: bool = True,
     ) -> Pilot:
         account = account or str(next(_accounts))
-        region = "us-east-2" if starter.startswith("trn2") else "us-east-1"
+        text = starter_text(starter, name=name, file=f"{name}.yaml", schema="schema.json")
+        region = str(YAML(typ="safe").load(text)["region"])
         pilot = Pilot(shared_cloud, tmp_path, name, account, region)
-        text = starter_text(starter, name=name, file=pilot.file.name, schema="schema.json")
         pilot.file.write_text(text.replace("account: null ", f'account: "{account}" '))
         if bootstrapped:
             pilot.run("bootstrap")

@@ -49,12 +49,26 @@ class Trn2Slurm(Starter):
     title: ClassVar[str] = "4 nodes with 64 Trainium2 chips under Slurm, from a capacity block"
 
 
+@dataclass(frozen=True, slots=True)
+class Trn2UltraServer(Starter):
+    template: ClassVar[str] = "environments/trn2-ultraserver.yaml.j2"
+    title: ClassVar[str] = "one Trn2 UltraServer, 64 chips, under Slurm, from a capacity block"
+
+
+@dataclass(frozen=True, slots=True)
+class Trn3UltraServer(Starter):
+    template: ClassVar[str] = "environments/trn3-ultraserver.yaml.j2"
+    title: ClassVar[str] = "one Trn3 UltraServer, 64 chips, under Slurm; the type's name is yours to fill in"
+
+
 STARTERS: dict[str, type[Starter]] = {
     "trn1-first-hour": Trn1FirstHour,
     "trn1-pilot": Trn1Pilot,
     "trn2-pilot": Trn2Pilot,
     "trn1-slurm": Trn1Slurm,
     "trn2-slurm": Trn2Slurm,
+    "trn2-ultraserver": Trn2UltraServer,
+    "trn3-ultraserver": Trn3UltraServer,
 }
 
 
