@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,10 +10,10 @@ import pytest
 from scripts.aws.cloudformation import Stack, StackResource
 from scripts.aws.translation import AccessDeniedError, CredentialsError, ThrottledError
 from scripts.teardown import inventory
-from scripts.teardown.finders import Found
+from scripts.teardown.found import Found
 from scripts.teardown.inventory import take_inventory
 from scripts.teardown.model import Inventory, Item, Target
-from scripts.teardown.scope import Scope
+from scripts.teardown.scope import Scope, SlurmScope
 from stacks.domain.names import ENVIRONMENT_TAG, stack_names
 
 TARGET = Target("pilot", stack_names("pilot", ("train",)), "CDKToolkit", ())
@@ -166,3 +167,72 @@ def test_lost_credentials_are_no_gap_in_the_answer(account: Account, monkeypatch
     monkeypatch.setattr(inventory, "QUESTIONS", (("volumes", refused),))
     with pytest.raises(CredentialsError):
         take()
+
+
+PCS = "arn:aws:pcs:us-east-2:1:cluster/pcs_1"
+GROUP = f"{PCS}/computenodegroup/pcs_2"
+
+
+def test_what_the_stacks_say_of_slurm(account: Account) -> None:
+    account.stacks = [stack("pilot-cluster-train", OURS, "DELETE_FAILED")]
+    account.deleted = {"old": stack("pilot-cluster-train", OURS, "DELETE_COMPLETE")}
+    account.members = {
+        "id-pilot-cluster-train": (
+            StackResource("PcsCluster", PCS, "AWS::PCS::Cluster", "CREATE_COMPLETE", ""),
+            StackResource("NodeGroup", GROUP, "AWS::PCS::ComputeNodeGroup", "DELETE_FAILED", ""),
+            StackResource("Queue", f"{PCS}/queue/pcs_3", "AWS::PCS::Queue", "DELETE_COMPLETE", ""),
+            StackResource("SharedStorage", "fs-1", "AWS::FSx::FileSystem", "DELETE_SKIPPED", ""),
+        ),
+        "old": (
+            StackResource(
+                "PcsCluster",
+                "arn:aws:pcs:us-east-2:1:cluster/pcs_9",
+                "AWS::PCS::Cluster",
+                "DELETE_COMPLETE",
+                "",
+            ),
+        ),
+    }
+    take()
+    (scope,) = account.scopes
+    assert scope.slurm == SlurmScope(
+        is_used=True, living=frozenset({"pcs_1"}), gone=frozenset({"pcs_9"}), stuck=frozenset({GROUP})
+    )
+    assert scope.retained == {"fs-1"}
+    assert not scope.is_member({"aws:cloudformation:stack-id": "id-pilot-cluster-train"}, "fs-1")
+    assert scope.is_member({}, GROUP)
+
+
+def test_a_resource_is_stuck_only_when_the_whole_deletion_has_ended(account: Account) -> None:
+    account.stacks = [stack("pilot-cluster-train", OURS, "DELETE_IN_PROGRESS")]
+    failed = StackResource("NodeGroup", GROUP, "AWS::PCS::ComputeNodeGroup", "DELETE_FAILED", "")
+    account.members = {"id-pilot-cluster-train": (failed,)}
+    take()
+    assert account.scopes[0].slurm.stuck == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("tagged", "in_file", "is_used"),
+    [
+        ((), False, False),
+        ((), True, True),
+        (("arn:aws:pcs:us-east-2:1:cluster/pcs_1",), False, True),
+        (("arn:aws:fsx:us-east-2:1:file-system/fs-1",), False, True),
+        (("arn:aws:ec2:us-east-2:1:volume/vol-1",), False, False),
+    ],
+)
+def test_slurm_is_asked_about_where_there_is_a_reason(
+    account: Account, monkeypatch: pytest.MonkeyPatch, tagged: tuple[str, ...], in_file: bool, is_used: bool
+) -> None:
+    monkeypatch.setattr(inventory.tagging, "arns_with_tag", lambda cloud, key, value: tagged)
+    cloud: Any = None
+    take_inventory(cloud, replace(TARGET, uses_slurm=in_file))
+    assert account.scopes[0].slurm.is_used is is_used
+
+
+def test_what_two_questions_found_is_one_thing(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:
+    def same(cloud: Any, scope: Scope) -> Found:
+        return Found(loose=(Item("launch template", "lt-1", "pcs-x"),), notices=("a node runs",))
+
+    monkeypatch.setattr(inventory, "QUESTIONS", (("templates", same), ("what PCS left", same)))
+    assert take().loose == (Item("launch template", "lt-1", "pcs-x"),)
