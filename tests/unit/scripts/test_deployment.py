@@ -174,3 +174,57 @@ def test_the_document(steps: Steps, file: Path) -> None:
     assert set(body) == {"environment", "account", "region", "dry_run", "changes", "stacks"}
     assert body["account"] == steps.cloud.account
     assert body["stacks"][0] == {"name": NETWORK, "status": "CREATE_COMPLETE", "outputs": {}}
+
+
+SLURM: dict[str, Any] = {
+    "clusters.train.scheduler": "slurm",
+    "clusters.train.slurm": {"shared_storage": {"kind": "efs"}},
+}
+TWO_OF_SLURM: dict[str, Any] = {
+    **SLURM,
+    "clusters.more": {
+        "scheduler": "slurm",
+        "instance_type": "trn1.2xlarge",
+        "nodes": 1,
+        "capacity": "hourly",
+        "slurm": {"shared_storage": {"kind": "efs"}},
+    },
+}
+
+
+@pytest.mark.parametrize(("changes", "at_once"), [({}, "4"), (SLURM, "4"), (TWO_OF_SLURM, "1")])
+def test_pcs_makes_one_cluster_at_a_time(
+    steps: Steps, file: Path, changes: dict[str, Any], at_once: str
+) -> None:
+    file.write_text(changed(changes))
+    steps.stacks = {name: a_stack(name) for name in plan_of(changes).stacks.all}
+    deploy(file)
+    assert steps.cdk_arguments[steps.cdk_arguments.index("--concurrency") + 1] == at_once
+
+
+def test_why_pcs_failed_is_said_though_the_rollback_has_deleted_it(
+    steps: Steps, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Watch:
+        errors = ("PCS node group trn2-us0 (CREATE_FAILED): InsufficientInstanceCapacity: none left",)
+
+        def __init__(self, cloud: Any, stacks: tuple[str, ...], say: Any) -> None:
+            assert stacks == (CLUSTER,)
+
+        def __enter__(self) -> Watch:
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            pass
+
+    file.write_text(changed(SLURM))
+    monkeypatch.setattr(deployment, "PcsWatch", Watch)
+    steps.cdk_code = 1
+    steps.stacks[CLUSTER] = a_stack(CLUSTER, "ROLLBACK_COMPLETE")
+    steps.failure = StackEvent("NodeGroup", "", "AWS::PCS::ComputeNodeGroup", "CREATE_FAILED", "Internal")
+    with pytest.raises(WorldError) as caught:
+        deploy(file)
+    assert caught.value.message.splitlines()[1:] == [
+        f"AWS PCS said of {Watch.errors[0]}",
+        f"stack {CLUSTER} (ROLLBACK_COMPLETE): AWS::PCS::ComputeNodeGroup NodeGroup: Internal",
+    ]
