@@ -88,6 +88,8 @@ def _job(job: JobPlan) -> dict[str, Any]:
         "tensor": job.tensor,
         "pipeline": job.pipeline,
         "data": job.data_parallel,
+        "ultraserver_nodes": job.ultraserver_nodes or None,
+        "ultraserver_groups": job.nodes // job.ultraserver_nodes if job.ultraserver_nodes else None,
         "sdk": job.image.sdk if job.image and job.virtual_environment is None else None,
         "image": job.image.pinned_uri if job.image and job.virtual_environment is None else None,
         "virtual_environment": job.virtual_environment,
@@ -99,11 +101,23 @@ def _job_text(job: JobPlan) -> Iterator[str]:
         f"job      {job.name}: {job.framework} on {job.cluster}, {job.nodes} nodes x {job.processes_per_node} processes, "
         f"data {job.data_parallel} x tensor {job.tensor} x pipeline {job.pipeline}"
     )
+    yield from _groups_text(job)
     if job.virtual_environment is not None:
         yield f"         in the node image's virtual environment {job.virtual_environment}"
     elif job.image is not None:
         state = "" if job.image.is_resolved else " (no digest yet: run `neuronkit lock`)"
         yield f"         image {job.image.pinned_uri}{state}; SDK {job.image.sdk or 'unknown'}"
+
+
+def _groups_text(job: JobPlan) -> Iterator[str]:
+    if job.ultraserver is None or not job.ultraserver_nodes:
+        return
+    size, modes = job.ultraserver_nodes, job.ultraserver.modes.get(job.ultraserver_nodes, ())
+    mode = f"mode {' or '.join(map(str, modes))}" if modes else "of a mode that no source states"
+    yield (
+        f"         in {job.nodes // size} group{'' if job.nodes == size else 's'} of {size} of the {job.ultraserver.members} nodes "
+        f"of a {job.ultraserver.name}, {mode}; ranks by UltraServer and node in it"
+    )
 
 
 def _cost_text(plan: Plan, cost: Cost) -> Iterator[str]:
