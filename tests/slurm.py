@@ -55,3 +55,20 @@ def submit(slurm: PrivateSlurm, *options: str, wrap: str) -> str:
     answer = slurm.run(["sbatch", "--parsable", f"--output={mount}", *options, f"--wrap={wrap}"])
     assert answer.returncode == 0, answer.stderr
     return answer.stdout.strip()
+
+
+def processes_of(directory: Path) -> list[str]:
+    """Daemons name their files on the command line."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if any(
+                word.startswith(str(directory).encode()) or f"={directory}/".encode() in word
+                for word in words
+            ):
+                found.append(b" ".join(words).decode())
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import moto.ec2.urls
 import moto.iam.models
+import moto.ssm.urls
 from moto.ec2.models import EC2Backend
 
 from scripts.local_cloud import (
@@ -17,11 +18,13 @@ from scripts.local_cloud.accounts import DEFAULT_ACCOUNT, account_of
 from scripts.local_cloud.ec2 import default_groups, security_group_rules
 from scripts.local_cloud.ec2.service import Ec2
 from scripts.local_cloud.ec2.tagged import with_more_types
+from scripts.local_cloud.run_command.service import Ssm
 
 
 def apply() -> None:
     _let_access_keys_name_accounts()
     moto.ec2.urls.url_paths = {"{0}/": Ec2.dispatch}
+    moto.ssm.urls.url_paths = {"{0}/$": Ssm.dispatch}
     EC2Backend.iter_tagged_resources = with_more_types(  # type: ignore[method-assign, assignment]
         EC2Backend.iter_tagged_resources
     )

@@ -38,6 +38,8 @@ from scripts.local_cloud.clients import Clients
 from scripts.local_cloud.cloudformation.service import CloudFormation
 from scripts.local_cloud.front import Front
 from scripts.local_cloud.imagebuilder.service import ImageBuilder
+from scripts.local_cloud.pcs import emulation
+from scripts.local_cloud.pcs.service import Pcs
 from scripts.local_cloud.resource_groups import ResourceGroups
 from scripts.local_cloud.service_quotas import ServiceQuotas
 
@@ -55,7 +57,8 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     state_dir = options.state.resolve()
-    shutil.rmtree(state_dir / "jobs", ignore_errors=True)
+    for left_behind in ("jobs", "slurm"):
+        shutil.rmtree(state_dir / left_behind, ignore_errors=True)
     server = _make_server(options.port)
     endpoint_url = f"http://localhost:{server.port}"
     # moto builds URLs of its own (queues, uploads) from this.
@@ -75,6 +78,7 @@ def _make_server(port: int) -> BaseWSGIServer:
             "cloudformation": CloudFormation,
             "batch": Batch,
             "imagebuilder": ImageBuilder,
+            "pcs": Pcs,
             "resource-groups": ResourceGroups,
             "service-quotas": ServiceQuotas,
         }
@@ -98,6 +102,7 @@ def _serve(server: BaseWSGIServer, state_dir: Path) -> None:
         server.serve_forever()
     finally:
         end_all_jobs()
+        emulation.end_all()
         shutil.rmtree(state_dir / "jobs", ignore_errors=True)
         state_file.unlink(missing_ok=True)
         # Threads that hang on a planted fault must not keep the process.

@@ -65,7 +65,7 @@ class Configuration:
         yield from ("SwitchType=switch/none", "PropagateResourceLimits=NONE", "ReturnToService=2")
         # How soon a lost node is noticed depends on both: 6 s and 3 s make about 10 s.
         yield f"SlurmctldTimeout=30\nSlurmdTimeout={self.node_loss_seconds}"
-        yield "MessageTimeout=3\nBatchStartTimeout=30\nKillWait=2\nUnkillableStepTimeout=60"
+        yield "MessageTimeout=3\nBatchStartTimeout=30\nKillWait=30\nUnkillableStepTimeout=60"
         yield "InactiveLimit=0\nMinJobAge=3600\nWaittime=0\nJobRequeue=1"
         yield "SchedulerType=sched/backfill"
         yield (

@@ -40,7 +40,10 @@ _SOCKET_PATH_MAX = 100
 
 
 class PrivateSlurm:
-    """`node_environment`: variables that every task on a node gets, besides those it is submitted with."""
+    """`node_environment`: variables that every task on a node gets, besides those it is submitted with.
+
+    `programs_at`: a directory in which nodes find Slurm's commands, too, as where PCS installs them.
+    """
 
     def __init__(
         self,
@@ -51,6 +54,7 @@ class PrivateSlurm:
         shared_mount: str = "/shared",
         node_environment: Mapping[str, str] | None = None,
         node_loss_seconds: int = 6,
+        programs_at: str | None = None,
     ) -> None:
         self.directory = directory.resolve()
         self.groups = tuple(groups)
@@ -60,6 +64,7 @@ class PrivateSlurm:
         self.shared_directory = self.directory / "shared"
         self._node_environment = dict(node_environment or {})
         self._node_loss_seconds = node_loss_seconds
+        self._programs_at = programs_at
         self._process: subprocess.Popen[bytes] | None = None
         self._keeper_pid = 0
         self._ports: PortBlock | None = None
@@ -176,6 +181,7 @@ class PrivateSlurm:
         (etc / "cgroup.conf").write_text("CgroupAutomount=no\n")
         self._write_task_prolog(etc / "task_prolog")
         self._write_emulated_environments()
+        self._link_programs()
         return {
             "host_name": CONTROLLER,
             "views": [self._view_of(CONTROLLER, None), *(self._view_of(g.name, g) for g in self.groups)],
@@ -217,6 +223,13 @@ class PrivateSlurm:
                 (binaries / python).write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
                 (binaries / python).chmod(0o755)
 
+    def _link_programs(self) -> None:
+        (self.directory / "programs").mkdir()
+        for name in requirements.COMMANDS:
+            found = shutil.which(name, path=requirements.search_path())
+            if found:
+                (self.directory / "programs" / name).symlink_to(found)
+
     def _view_of(self, name: str, group: VirtualGroup | None) -> dict[str, Any]:
         devices: dict[str, Any] = {}
         environments: dict[str, Any] = {}
@@ -231,6 +244,8 @@ class PrivateSlurm:
             NODES_MOUNT.removeprefix("/"): str(self.directory / "nodes"),
         }
         _plant(tree, self.shared_mount, str(self.shared_directory))
+        if self._programs_at:
+            _plant(tree, self._programs_at, str(self.directory / "programs"))
         return {"root": str(self._view(name)), "tree": tree}
 
     def _daemons(self, munge_socket: Path) -> list[dict[str, Any]]:

@@ -11,6 +11,8 @@ import sys
 from stacks.domain.errors import WorldError
 
 _PROGRAMS = ("slurmctld", "slurmd", "sbatch", "scontrol", "sinfo", "munged", "unshare", "nsenter", "chroot")
+COMMANDS = ("sacct", "salloc", "sbatch", "sbcast", "scancel", "scontrol", "sinfo", "squeue", "srun", "sstat")
+"""Slurm's commands of users."""
 _SBIN = ("/usr/local/sbin", "/usr/sbin", "/sbin")
 _INSTALL = (
     "install Slurm and MUNGE, for example `apt-get install -y --no-install-recommends slurm-wlm munge` (Debian, Ubuntu) "

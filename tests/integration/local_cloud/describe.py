@@ -15,7 +15,9 @@ from typing import Any
 
 import boto3
 
-from tests.integration.local_cloud.describe_readers import READERS, GoneError
+from tests.integration.local_cloud.describe_pcs import PCS_READERS
+from tests.integration.local_cloud.describe_readers import READERS as OTHER_READERS
+from tests.integration.local_cloud.describe_readers import GoneError
 
 # What no API describes: it says how CloudFormation is to act, or exists only inside the template.
 _NOT_DESCRIBED = {
@@ -24,6 +26,7 @@ _NOT_DESCRIBED = {
     "AWS::KMS::Key": {"PendingWindowInDays"},
     "AWS::S3::Bucket": {"AccessControl"},
 }
+READERS = {**OTHER_READERS, **PCS_READERS}
 _WITHOUT_COUNTERPART = {"AWS::CDK::Metadata"}
 
 

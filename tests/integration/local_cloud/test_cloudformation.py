@@ -67,10 +67,14 @@ def stacks(session: boto3.Session) -> Stacks:
 
 
 def test_a_type_that_is_not_emulated_fails_the_stack_and_says_so(stacks: Stacks) -> None:
-    text = body(Topic=TOPIC, Cluster={"Type": "AWS::PCS::Cluster", "DependsOn": "Topic", "Properties": {}})
+    text = body(
+        Topic=TOPIC, Cluster={"Type": "AWS::Neptune::DBCluster", "DependsOn": "Topic", "Properties": {}}
+    )
     assert stacks.create("strict", text)["StackStatus"] == "ROLLBACK_COMPLETE"
     failed = [event for event in stacks.events("strict") if event[1] == "CREATE_FAILED"]
-    assert failed == [("Cluster", "CREATE_FAILED", "AWS::PCS::Cluster is not emulated by the local cloud")]
+    assert failed == [
+        ("Cluster", "CREATE_FAILED", "AWS::Neptune::DBCluster is not emulated by the local cloud")
+    ]
 
 
 def test_a_property_that_would_be_dropped_fails_the_stack(stacks: Stacks) -> None:

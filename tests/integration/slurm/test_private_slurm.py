@@ -15,7 +15,7 @@ from scripts.local_cloud.slurm import requirements
 from scripts.local_cloud.slurm.private_slurm import NODES_MAX, PrivateSlurm
 from scripts.local_cloud.slurm.virtual_group import VirtualGroup
 from stacks.domain.errors import WorldError
-from tests.slurm import job_fields, needs_slurm, private_slurm, submit, wait_for
+from tests.slurm import job_fields, needs_slurm, private_slurm, processes_of, submit, wait_for
 
 pytestmark = needs_slurm
 
@@ -26,23 +26,6 @@ def on_node(slurm: PrivateSlurm, node: str, script: str) -> str:
     answer = slurm.run(["srun", "--nodes=1", f"--nodelist={node}", "bash", "-c", script])
     assert answer.returncode == 0, answer.stderr
     return answer.stdout
-
-
-def processes_of(directory: Path) -> list[str]:
-    """Daemons name their files on the command line."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if any(
-                word.startswith(str(directory).encode()) or f"={directory}/".encode() in word
-                for word in words
-            ):
-                found.append(b" ".join(words).decode())
-    return found
 
 
 def test_a_node_has_the_devices_and_the_place_of_what_it_stands_for(slurm: PrivateSlurm) -> None:
