@@ -178,3 +178,30 @@ def test_an_image_that_is_not_there_is_none(cloud: Cloud) -> None:
 
 def test_zones_have_ids(cloud: Cloud) -> None:
     assert {zone.id for zone in ec2.zones(cloud)} == {"use2-az1", "use2-az2", "use2-az3"}
+
+
+def test_what_carries_a_tag_key_whatever_its_value(cloud: Cloud) -> None:
+    client = cloud.client("ec2")
+    for name, tags in (
+        ("made-by-pcs", [{"Key": "AWSPCSManaged", "Value": "x"}]),
+        ("mine", [{"Key": "k", "Value": "v"}]),
+    ):
+        client.create_launch_template(
+            LaunchTemplateName=name,
+            LaunchTemplateData={"InstanceType": "t3.micro"},
+            TagSpecifications=[{"ResourceType": "launch-template", "Tags": tags}],
+        )
+    vpc = client.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet = client.create_subnet(VpcId=vpc, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+    client.create_network_interface(
+        SubnetId=subnet,
+        TagSpecifications=[
+            {"ResourceType": "network-interface", "Tags": [{"Key": "AWSPCSManaged", "Value": ""}]}
+        ],
+    )
+    client.create_network_interface(SubnetId=subnet)
+    assert [one.name for one in ec2.with_tag_key(cloud, ec2.LAUNCH_TEMPLATE, "AWSPCSManaged")] == [
+        "made-by-pcs"
+    ]
+    assert len(ec2.with_tag_key(cloud, ec2.NETWORK_INTERFACE, "AWSPCSManaged")) == 1
+    assert ec2.with_tag_key(cloud, ec2.INSTANCE, "AWSPCSManaged") == ()
