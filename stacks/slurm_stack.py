@@ -11,6 +11,7 @@ from aws_cdk import aws_pcs as pcs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from stacks.constructs.acknowledged_rule import acknowledge
 from stacks.constructs.logical_id import fix_logical_id
 from stacks.constructs.login_launch_template import LoginLaunchTemplate
 from stacks.constructs.node_setup_script import NodeSetupScript
@@ -29,6 +30,8 @@ from stacks.domain.names import (
 from stacks.domain.plan import ClusterPlan, JobPlan
 from stacks.domain.render.slurm_node_setup import compute_node_setup, login_node_setup
 from stacks.domain.slurm_plan import SlurmPlan
+
+TYPE_NOT_IN_REGION = "CloudFormation-Validate::F3006"
 
 
 class SlurmStack(cdk.Stack):
@@ -77,6 +80,11 @@ class SlurmStack(cdk.Stack):
         }
         for name, value in outputs.items():
             cdk.CfnOutput(self, name, value=value)
+        acknowledge(
+            self,
+            [TYPE_NOT_IN_REGION],
+            "The CDK's list of regions is older than the registry's, which has AWS PCS where trn2u is sold (ap-south-2).",
+        )
 
     def _compute(
         self,

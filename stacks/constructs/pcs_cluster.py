@@ -11,7 +11,7 @@ from stacks.domain.slurm_plan import SlurmPlan
 Cluster = pcs.CfnCluster
 
 # PCS's own range, less the port on which torch_neuronx's root process listens on a job's main node: srun takes its
-# ports there, too, and at random.
+# ports there, too, wherever it likes.
 DEFAULT_SETTINGS = {"SrunPortRange": "60001-62181"}
 
 

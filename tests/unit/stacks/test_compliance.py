@@ -39,8 +39,11 @@ def test_cdk_nag_would_find_something(tmp_path: Path) -> None:
         app.synth()
 
 
-def test_the_cdks_own_validation_finds_nothing(tmp_path: Path) -> None:
-    build_app(plans()["trn1-everything"], tmp_path, validate=True).synth()
+@pytest.mark.parametrize(
+    "plan", ["trn1-everything", "slurm-everything", "slurm-ultraservers", "slurm-unresolved"]
+)
+def test_the_cdks_own_validation_finds_nothing(plan: str, tmp_path: Path) -> None:
+    build_app(plans()[plan], tmp_path, validate=True).synth()
 
 
 def test_cfn_lint_finds_nothing() -> None:
