@@ -13,6 +13,13 @@ from scripts.aws.translation import AwsError
 _SERVICE = "imagebuilder"
 _ACTIVE = ("PENDING", "CREATING", "BUILDING", "TESTING", "DISTRIBUTING", "INTEGRATING")
 _TOKEN_CHARACTERS_MAX = 36
+_LOOKS = {
+    "component": ("get_component", "componentBuildVersionArn"),
+    "image-recipe": ("get_image_recipe", "imageRecipeArn"),
+    "infrastructure-configuration": ("get_infrastructure_configuration", "infrastructureConfigurationArn"),
+    "distribution-configuration": ("get_distribution_configuration", "distributionConfigurationArn"),
+    "image-pipeline": ("get_image_pipeline", "imagePipelineArn"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +110,21 @@ def delete(cloud: Cloud, arn: str) -> None:
     except AwsError as error:
         if not _is_gone(error):
             raise
+
+
+def exists(cloud: Cloud, arn: str) -> bool:
+    """Of anything but an image: a component, a recipe, a configuration, a pipeline. True for a kind that we do not know."""
+    kind = arn.split(":", 5)[5].partition("/")[0]
+    if kind not in _LOOKS:
+        return True
+    operation, parameter = _LOOKS[kind]
+    try:
+        cloud.call(_SERVICE, operation, **{parameter: arn})
+    except AwsError as error:
+        if _is_gone(error):
+            return False
+        raise
+    return True
 
 
 def _image(raw: dict[str, Any]) -> Image:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from scripts.aws import batch, cloudformation, ec2, log_deliveries, logs, s3
+from scripts.aws import batch, cloudformation, ec2, ec2_images, log_deliveries, logs, s3
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, AwsError, CredentialsError, UnreachableError
 from scripts.teardown import order
@@ -18,6 +18,7 @@ from scripts.teardown.inventory import take_inventory
 from scripts.teardown.leftovers import explain_stack
 from scripts.teardown.model import Action, Inventory, Item, Stage, Step, Target
 from scripts.teardown.slow_removals import NOT_YET, SLOW, Standing
+from stacks.domain.names import ENVIRONMENT_TAG
 
 ATTEMPTS_MAX = 3
 WAIT_MINUTES_MAX = 120
@@ -113,6 +114,8 @@ class Executor:
             log_deliveries.delete(self.cloud, step.kind, step.id)
         elif step.kind in SLOW:
             self._begin_slow(step)
+        elif step.kind == order.AMI:
+            ec2_images.deregister(self.cloud, step.id, {ENVIRONMENT_TAG: self.target.environment})
         else:
             ec2.delete(self.cloud, step.kind, step.id)
 

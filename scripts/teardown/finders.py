@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from scripts.aws import batch, ec2, ecs, kms, logs, s3
+from scripts.aws import batch, ec2, ecs, imagebuilder, kms, logs, s3
 from scripts.aws.cloud import Cloud
 from scripts.teardown.found import Found, Question, sorted_out
+from scripts.teardown.image_finders import IMAGE_QUESTIONS
 from scripts.teardown.model import Item, JobItem, Ownership
 from scripts.teardown.order import BUCKET, JOB_DEFINITION, LOG_GROUP
 from scripts.teardown.scope import Scope
@@ -143,6 +144,8 @@ def _exists(cloud: Cloud, arn: str) -> bool:
     """True where we cannot tell: better one line too many than a leftover unsaid."""
     if ":ecs:" in arn and ":cluster/" in arn:
         return ecs.cluster_is_active(cloud, arn)
+    if ":imagebuilder:" in arn:
+        return imagebuilder.exists(cloud, arn)
     if ":ecs:" in arn and ":task/" in arn:
         return ecs.task_runs(cloud, arn)
     # Records of what is over: a task definition or a finished job runs nothing and costs nothing.
@@ -160,6 +163,8 @@ def _has_a_finder(arn: str) -> bool:
         return resource.startswith(("job-definition/", "job-queue/", "compute-environment/"))
     if service == "logs":
         return resource.startswith(("log-group:", "delivery:", "delivery-source:", "delivery-destination:"))
+    if service == "imagebuilder":
+        return resource.startswith("image/")
     if service in ("elasticfilesystem", "fsx"):
         return resource.startswith(("file-system/", "backup/"))
     return service in ("s3", "cloudformation", "pcs")
@@ -185,5 +190,6 @@ QUESTIONS: tuple[tuple[str, Question], ...] = (
     ("shared file systems", file_systems),
     ("backups of file systems", backups),
     *SLURM_QUESTIONS,
+    *IMAGE_QUESTIONS,
     ("other tagged resources", other_tagged),
 )

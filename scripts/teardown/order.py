@@ -21,8 +21,14 @@ EFS_FILE_SYSTEM = "EFS file system"
 EFS_MOUNT_TARGET = "EFS mount target"
 FSX_FILE_SYSTEM = "FSx file system"
 FSX_BACKUP = "FSx backup"
+AMI = "image"
+IMAGE_BUILD = "node image build"
+NODE_IMAGE = "node image"
 
 _STAGE_OF_KIND = {
+    # Before the stack with the recipes that they are of.
+    IMAGE_BUILD: Stage.QUEUES,
+    NODE_IMAGE: Stage.QUEUES,
     pcs.QUEUE: Stage.QUEUES,
     pcs.NODE_GROUP: Stage.NODE_GROUPS,
     pcs.CLUSTER: Stage.CONTROLLERS,
@@ -43,7 +49,7 @@ _STAGE_OF_KIND = {
     BUCKET: Stage.REMAINS,
     EFS_FILE_SYSTEM: Stage.REMAINS,
     FSX_BACKUP: Stage.REMAINS,
-    "image": Stage.REMAINS,
+    AMI: Stage.REMAINS,
     "snapshot": Stage.LAST,
     log_deliveries.DELIVERY: Stage.REMAINS,
     log_deliveries.SOURCE: Stage.LAST,
@@ -56,7 +62,7 @@ _TRANSIENT_STATES = {
     "VPC endpoint": ("deleting",),
     "placement group": ("deleting",),
     "network interface": ("detaching",),
-    "image": ("pending",),
+    AMI: ("pending",),
     "snapshot": ("pending",),
     **dict.fromkeys(pcs.KINDS, pcs.BUSY_STATES),
     EFS_FILE_SYSTEM: efs.BUSY_STATES,

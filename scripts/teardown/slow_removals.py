@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from scripts.aws import efs, fsx, pcs
+from scripts.aws import efs, fsx, imagebuilder, pcs
 from scripts.aws.cloud import Cloud
 from scripts.teardown import order
 from scripts.teardown.slurm_finders import parts_of_id
@@ -70,12 +70,25 @@ def _fsx_standing(state: str, why: str) -> Standing:
     return Standing(state, state in fsx.BUSY_STATES, state in _FAILED, why)
 
 
+def _look_at_build(cloud: Cloud, arn: str) -> Standing | None:
+    """Over when nothing is built any more, whatever became of it."""
+    found = imagebuilder.find_image(cloud, arn)
+    return None if found is None or not found.is_active else Standing(found.state, True, False)
+
+
+def _look_at_image(cloud: Cloud, arn: str) -> Standing | None:
+    found = imagebuilder.find_image(cloud, arn)
+    return None if found is None or found.state == "DELETED" else Standing(found.state, True, False)
+
+
 SLOW: Final[Mapping[str, SlowRemoval]] = {
     **{kind: SlowRemoval(partial(_delete_of_pcs, kind), partial(_look_at_pcs, kind)) for kind in pcs.KINDS},
     order.EFS_MOUNT_TARGET: SlowRemoval(efs.delete_mount_target, _look_at_mount_target),
     order.EFS_FILE_SYSTEM: SlowRemoval(efs.delete_file_system, _look_at_efs),
     order.FSX_FILE_SYSTEM: SlowRemoval(fsx.delete_file_system, _look_at_fsx),
     order.FSX_BACKUP: SlowRemoval(fsx.delete_backup, _look_at_backup),
+    order.IMAGE_BUILD: SlowRemoval(imagebuilder.cancel, _look_at_build),
+    order.NODE_IMAGE: SlowRemoval(imagebuilder.delete, _look_at_image),
 }
 NOT_YET: Final = ("ConflictException", "FileSystemInUse", "DependencyTimeout")
 """Said while AWS still works on a neighbour: worth another try."""

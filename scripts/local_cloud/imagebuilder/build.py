@@ -107,8 +107,15 @@ class Build:
             MinCount=1,
             MaxCount=1,
             InstanceType=self.infrastructure["instanceTypes"][0],
-            SubnetId=self.infrastructure["subnetId"],
-            SecurityGroupIds=self.infrastructure["securityGroupIds"],
+            # Spelt out, because moto would leave the interface behind.
+            NetworkInterfaces=[
+                {
+                    "DeviceIndex": 0,
+                    "SubnetId": self.infrastructure["subnetId"],
+                    "Groups": self.infrastructure["securityGroupIds"],
+                    "DeleteOnTermination": True,
+                }
+            ],
             IamInstanceProfile={"Name": self.infrastructure["instanceProfileName"]},
             TagSpecifications=[{"ResourceType": "instance", "Tags": _tag_list(tags)}],
         )

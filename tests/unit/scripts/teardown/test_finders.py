@@ -147,7 +147,9 @@ ARNS = [
     ("arn:aws:elasticfilesystem:us-east-2:1:access-point/fsap-1", "loose"),
     ("arn:aws:pcs:us-east-2:1:cluster/pcs_1", "covered"),
     ("arn:aws:logs:us-east-2:1:delivery-source:s", "covered"),
-    ("arn:aws:imagebuilder:us-east-2:1:image/i/1.0.0/1", "loose"),
+    ("arn:aws:imagebuilder:us-east-2:1:image/i/1.0.0/1", "covered"),
+    ("arn:aws:imagebuilder:us-east-2:1:component/alive/1.0.0/1", "loose"),
+    ("arn:aws:imagebuilder:us-east-2:1:component/dead/1.0.0/1", "record"),
     ("arn:aws:ec2:us-east-2:1:transit-gateway/tgw-1", "loose"),
     ("arn:aws:kms:us-east-2:1:key/alive", "loose"),
     ("arn:aws:kms:us-east-2:1:key/dead", "kept"),
@@ -162,6 +164,7 @@ def test_what_only_the_tagging_api_knows(monkeypatch: pytest.MonkeyPatch, arn: s
     )
     monkeypatch.setattr(finders.ecs, "cluster_is_active", lambda cloud, arn: "alive" in arn)
     monkeypatch.setattr(finders.ecs, "task_runs", lambda cloud, arn: "alive" in arn)
+    monkeypatch.setattr(finders.imagebuilder, "exists", lambda cloud, arn: "alive" in arn)
     found = finders.other_tagged(CLOUD, Scope("pilot", tagged_arns=(arn,)))
     assert ids(found.loose) == ([arn] if place == "loose" else [])
     assert ids(found.kept) == ([arn] if place == "kept" else [])
