@@ -18,11 +18,14 @@ from stacks.domain.names import (
     OUTPUT_JOB_ROLE_ARN,
     OUTPUT_LOG_GROUP,
 )
-from stacks.domain.plan import JobPlan, Plan
+from stacks.domain.plan import ClusterPlan, JobPlan, Plan
 from stacks.domain.render.batch import ClusterOutputs, Request, Run, job_definition, submit_request
 from stacks.domain.render.neuron_env import neuron_env
 from stacks.domain.render.node_bootstrap import node_bootstrap
 from stacks.domain.render.node_user_data import node_user_data
+from stacks.domain.render.slurm import job_script
+from stacks.domain.render.slurm_node_setup import compute_node_setup, login_node_setup
+from stacks.domain.render.slurm_node_user_data import slurm_node_user_data
 
 RUN_PLACEHOLDER = "<run id, chosen by launch>"
 DEFINITION_PLACEHOLDER = "<ARN of the registered job definition>"
@@ -44,9 +47,7 @@ def rendered_files(
     jobs = plan.jobs if job_name is None else (_job(plan, job_name),)
     clusters = plan.clusters if job_name is None else (plan.cluster(jobs[0].cluster),)
     files = [file for job in jobs for file in _job_files(plan, job, source_directory(job))]
-    for cluster in clusters:
-        path = PurePosixPath("clusters", cluster.name, "node-user-data.mime")
-        files.append(RenderedFile(path, node_user_data(cluster)))
+    files += [file for cluster in clusters for file in _cluster_files(cluster)]
     return tuple(files)
 
 
@@ -76,14 +77,27 @@ def _job(plan: Plan, name: str) -> JobPlan:
     )
 
 
+def _cluster_files(cluster: ClusterPlan) -> Iterator[RenderedFile]:
+    place = PurePosixPath("clusters", cluster.name)
+    if cluster.slurm is None:
+        yield RenderedFile(place / "node-user-data.mime", node_user_data(cluster))
+        return
+    yield RenderedFile(place / "node-user-data.mime", slurm_node_user_data(cluster))
+    yield RenderedFile(place / "compute-node-setup.sh", compute_node_setup(cluster), is_executable=True)
+    yield RenderedFile(place / "login-node-setup.sh", login_node_setup(cluster), is_executable=True)
+
+
 def _job_files(plan: Plan, job: JobPlan, source_directory: Path) -> Iterator[RenderedFile]:
     outputs = placeholder_outputs(plan, job.cluster)
     package = pack(job, plan, source_directory)
-    definition = job_definition(plan, job, package.sha256, outputs)
-    submission = submit_request(plan, job, Run(RUN_PLACEHOLDER), DEFINITION_PLACEHOLDER, outputs)
     place = PurePosixPath("jobs", job.name)
     yield RenderedFile(place / "neuron.env", neuron_env(plan, job))
     yield RenderedFile(place / "node-bootstrap.sh", node_bootstrap(plan, job), is_executable=True)
+    if plan.cluster(job.cluster).slurm is not None:
+        yield RenderedFile(place / "job.sbatch", job_script(plan, job, package.sha256, outputs.bucket))
+        return
+    definition = job_definition(plan, job, package.sha256, outputs)
+    submission = submit_request(plan, job, Run(RUN_PLACEHOLDER), DEFINITION_PLACEHOLDER, outputs)
     yield RenderedFile(place / "multi-node-job-definition.json", _json(definition))
     yield RenderedFile(place / "submit-job.json", _json(submission))
 

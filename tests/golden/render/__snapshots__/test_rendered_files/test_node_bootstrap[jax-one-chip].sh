@@ -411,18 +411,19 @@ copy_last_results() {
   wait "$copy" 2>/dev/null
 }
 
+# Metrics before the checkpoints that are there by now: what a job resumes from has its metrics in the bucket.
 copy_results() {
-  local failed=0
-  copy_checkpoints || failed=1
+  local failed=0 directories=("$NEURONKIT_CHECKPOINT_DIR"/step-*)
   if ((NEURONKIT_NODE_RANK == 0)); then
     copy_metrics || failed=1
   fi
+  copy_checkpoints "${directories[@]}" || failed=1
   return "$failed"
 }
 
-copy_checkpoints() {
+copy_checkpoints() { # DIRECTORY...
   local directory step failed=0
-  for directory in "$NEURONKIT_CHECKPOINT_DIR"/step-*; do
+  for directory in "$@"; do
     step=${directory##*/}
     if [[ ! -d $directory || ! $step =~ ^step-[0-9]+$ || -e $state/copied/$step ]]; then
       continue
