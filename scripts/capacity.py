@@ -29,14 +29,18 @@ def with_bought_capacity(console: Console, cloud: Cloud, plan: Plan, *, dry_run:
         return plan
     if not cloud.is_local:
         raise _not_bought(plan, missing)
-    ids = {name: _local_block(console, cloud, plan, name, dry_run=dry_run) for name in sorted(missing)}
+    ids = {name: _local_ids(console, cloud, plan, name, dry_run=dry_run) for name in sorted(missing)}
     return _with_ids(plan, ids)
 
 
 def without_stand_ins(plan: Plan) -> Plan:
     """The plan with no id where a dry run has a stand-in: there is nothing to ask about."""
-    names = {c.capacity.name for c in plan.clusters if c.capacity.id == NOT_SUPPLIED}
-    return _with_ids(plan, dict.fromkeys(names))
+    names = {
+        c.capacity.name
+        for c in plan.clusters
+        if c.capacity.id == NOT_SUPPLIED or NOT_SUPPLIED in c.capacity.ids
+    }
+    return _with_ids(plan, dict.fromkeys(names, ()))
 
 
 def _by_capacity(plan: Plan) -> dict[str, list[ClusterPlan]]:
@@ -71,16 +75,29 @@ def _how_to_buy(plan: Plan, name: str, cluster: ClusterPlan, nodes: int) -> str:
     )
 
 
-def _local_block(console: Console, cloud: Cloud, plan: Plan, name: str, *, dry_run: bool) -> str:
+def _local_ids(console: Console, cloud: Cloud, plan: Plan, name: str, *, dry_run: bool) -> tuple[str, ...]:
+    """One; with several UltraServers under Slurm one for each, as each is bought by itself."""
     clusters = _by_capacity(plan)[name]
-    named = Named(name, clusters[0].capacity.kind, "", tuple(clusters), plan.zone_id)
+    slurm = clusters[0].slurm
+    nodes = sum(cluster.nodes for cluster in clusters)
+    sizes = [group.nodes_max for group in slurm.node_groups] if slurm and len(clusters) == 1 else [nodes]
+    ids: list[str] = []
+    for size in sizes:
+        named = Named(name, clusters[0].capacity.kind, "", tuple(clusters), plan.zone_id, size)
+        ids.append(_local_block(console, cloud, plan, named, taken=ids, dry_run=dry_run))
+    return tuple(ids)
+
+
+def _local_block(
+    console: Console, cloud: Cloud, plan: Plan, named: Named, *, taken: list[str], dry_run: bool
+) -> str:
     for found in capacity_blocks.reservations_with_tags(cloud, {ENVIRONMENT_TAG: plan.name}):
-        if fits(named, found):
+        if fits(named, found) and found.id not in taken:
             return found.id
     id_ = NOT_SUPPLIED if dry_run else _supply(cloud, plan, named)
     console.progress(
-        f"local cloud: {'would supply' if dry_run else 'supplies'} {named.kind.replace('-', ' ')} {id_} for capacity {name}, "
-        f"which is not bought: {named.nodes} x {clusters[0].instance_type} in {plan.zone_id}"
+        f"local cloud: {'would supply' if dry_run else 'supplies'} {named.kind.replace('-', ' ')} {id_} for capacity "
+        f"{named.capacity}, which is not bought: {named.nodes} x {named.clusters[0].instance_type} in {plan.zone_id}"
     )
     return id_
 
@@ -113,14 +130,23 @@ def _supply(cloud: Cloud, plan: Plan, named: Named) -> str:
         raise WorldError(f"the local cloud does not answer: {error}", "`neuronkit local status`") from error
 
 
-def _with_ids(plan: Plan, ids: Mapping[str, str | None]) -> Plan:
+def _with_ids(plan: Plan, ids: Mapping[str, tuple[str, ...]]) -> Plan:
     clusters = tuple(
-        replace(
-            cluster,
-            capacity=CapacityPlan(cluster.capacity.name, cluster.capacity.kind, ids[cluster.capacity.name]),
-        )
-        if cluster.capacity.name in ids
-        else cluster
+        _cluster_with_ids(cluster, ids[cluster.capacity.name]) if cluster.capacity.name in ids else cluster
         for cluster in plan.clusters
     )
     return replace(plan, clusters=clusters)
+
+
+def _cluster_with_ids(cluster: ClusterPlan, ids: tuple[str, ...]) -> ClusterPlan:
+    """Without ids where there are none; a Slurm cluster's node groups each have their own."""
+    one = ids[0] if len(ids) == 1 else None
+    capacity = CapacityPlan(cluster.capacity.name, cluster.capacity.kind, one, ids if len(ids) > 1 else ())
+    slurm = cluster.slurm
+    if slurm is not None:
+        of_group = ids if len(ids) == len(slurm.node_groups) else (one,) * len(slurm.node_groups)
+        groups = (
+            replace(group, capacity_id=id_) for group, id_ in zip(slurm.node_groups, of_group, strict=True)
+        )
+        slurm = replace(slurm, node_groups=tuple(groups))
+    return replace(cluster, capacity=capacity, slurm=slurm)

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from stacks.domain.lock import Lock
 from stacks.domain.names import is_node_image
+from stacks.domain.names import is_node_image
 from stacks.domain.selection import SelectedAmi, SelectedImage
+from stacks.domain.slurm import parent_image
 
 UNRESOLVED_AMI = "ami-UNRESOLVED-run-neuronkit-lock"
 DEFAULT_ROOT_DEVICE_NAME = "/dev/xvda"
@@ -63,9 +65,15 @@ def ami_plan(selected: SelectedAmi | None, lock: Lock | None) -> AmiPlan | None:
     return AmiPlan(
         reference=selected.reference,
         id=selected.reference if selected.is_id else UNRESOLVED_AMI,
-        root_device_name=known.root_device_name if known else DEFAULT_ROOT_DEVICE_NAME,
+        root_device_name=known.root_device_name if known else _usual_root_device_name(selected),
         driver=known.driver if known else None,
     )
+
+
+def _usual_root_device_name(selected: SelectedAmi) -> str:
+    if is_node_image(selected.reference):
+        return parent_image().root_device_name
+    return DEFAULT_ROOT_DEVICE_NAME
 
 
 def image_plan(selected: SelectedImage | None, lock: Lock | None) -> ImagePlan | None:

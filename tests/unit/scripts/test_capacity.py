@@ -18,6 +18,14 @@ from tests.unit.scripts.fakes import a_cloud
 
 BLOCK = {"capacity.block": {"kind": "capacity-block", "id": None}, "clusters.train.capacity": "block"}
 TRN2 = {**BLOCK, "clusters.train.instance_type": "trn2.48xlarge"}
+TWO_ULTRASERVERS = {
+    **BLOCK,
+    "region": "ap-south-2",
+    "network": {"zone_id": "aps2-az1"},
+    "clusters.train.scheduler": "slurm",
+    "clusters.train.instance_type": "trn2u.48xlarge",
+    "clusters.train.nodes": 8,
+}
 RESERVATION = {"capacity.hourly": {"kind": "reservation", "id": None}}
 
 
@@ -97,6 +105,25 @@ def test_a_dry_run_supplies_nothing_and_asks_nothing_about_it(
     assert plan.clusters[0].capacity.is_bought
     assert "would supply capacity block" in capsys.readouterr().err
     assert without_stand_ins(plan).clusters[0].capacity.id is None
+
+
+def test_each_ultraserver_under_slurm_is_supplied_with_a_block_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: ())
+    asked: list[int] = []
+
+    def supply(cloud: Any, plan: Any, named: Named) -> str:
+        asked.append(named.nodes)
+        return f"cr-0123456789abcdef{len(asked)}"
+
+    monkeypatch.setattr(capacity, "_supply", supply)
+    plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(TWO_ULTRASERVERS))
+    assert asked == [4, 4]
+    ids = ("cr-0123456789abcdef1", "cr-0123456789abcdef2")
+    assert plan.clusters[0].capacity.ids == ids
+    assert plan.clusters[0].slurm is not None
+    assert tuple(group.capacity_id for group in plan.clusters[0].slurm.node_groups) == ids
 
 
 def test_a_reservation_that_is_not_bought_is_supplied_as_a_reservation(
