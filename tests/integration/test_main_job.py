@@ -19,7 +19,7 @@ def losses(pilot: Pilot, run: str) -> dict[int, float]:
     bucket = next(
         b["Name"]
         for b in pilot.client("s3").list_buckets()["Buckets"]
-        if b["Name"].startswith("pilot-storage")
+        if b["Name"].startswith(f"{pilot.name}-storage")
     )
     body = pilot.client("s3").get_object(Bucket=bucket, Key=f"runs/smoke/{run}/metrics.jsonl")["Body"].read()
     return {row["step"]: row["loss"] for row in map(json.loads, body.splitlines())}
