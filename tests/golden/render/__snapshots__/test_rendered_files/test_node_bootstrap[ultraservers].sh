@@ -10,7 +10,7 @@
 #   for the job's own use), _RUN_ID, _METRICS_FILE, _CHECKPOINT_DIR, _RESUME_STEP (if there is one), _DATA_URI (if the job
 #   names data), _BUCKET, _RUN_PREFIX
 # Checkpoints: a directory step-NNNNNN in NEURONKIT_CHECKPOINT_DIR, made under another name (tmp-…) and renamed when it is
-#   whole. Every node's files are copied; the checkpoint counts as complete once node 0's checkpoint.json is in the bucket,
+#   whole. Every node's files are copied; the checkpoint counts as complete once rank 0's checkpoint.json is in the bucket,
 #   which is copied last.
 # Exit codes: the command's own (128 + n for signal n), or
 #   69  another node of the job failed, or did not report (the main node says which)
