@@ -12,9 +12,10 @@ from stacks.domain.environment import Loaded
 from stacks.domain.findings import Finding, Severity
 from stacks.domain.live import LiveFacts, QuotaLimit
 from stacks.domain.plan import make_plan
+from stacks.domain.render.starters import starter_text
 from stacks.domain.rules import not_checked, run_live_rules, run_rules
 from stacks.domain.rules.slurm_settings import minutes_of
-from tests.environments import changed, loaded
+from tests.environments import changed, loaded, starters_under
 from tests.live_answers import AS_OF, block, in_order
 from tests.unit.domain.slurm_cases import IDS, JOB, SLURM, TRAIN, bought, lustre, slurm, ultraservers
 from tests.unit.domain.ultraserver_cases import BOUGHT, TYPE
@@ -82,6 +83,13 @@ def test_rules_of_every_scheduler_hold_for_slurm(
 )
 def test_rules_of_batch_leave_slurm_alone(rule_id: str, changes: dict[str, Any], tmp_path: Path) -> None:
     assert [f.text() for f in findings(changes, tmp_path) if f.id == rule_id] == []
+
+
+@pytest.mark.parametrize("starter", starters_under("slurm"))
+def test_a_slurm_starter_has_no_errors(starter: str, tmp_path: Path) -> None:
+    text = starter_text(starter, name="pilot", file="pilot.yaml", schema="schema.json")
+    found = run_rules(loaded(text, tmp_path), load_catalog())
+    assert [f.text() for f in found if f.severity is Severity.ERROR] == []
 
 
 @pytest.mark.parametrize("changes", [slurm(), lustre(2400), ultraservers(8, **bought(*IDS[:2]))])

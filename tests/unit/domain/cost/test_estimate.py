@@ -47,6 +47,9 @@ STARTER_TABLE = {
     # Slurm: no dashboard; a login node with a volume as large as a node's; nodes of a bought block are always there.
     "trn1-slurm": (4 * 21.5 + 2048 * 0.08 / 730, 0.045 + 0.005 + 512 * 0.08 / 730, 7 * 24),
     "trn2-slurm": (0, 0.045 + 0.005 + (2048 + 512) * 0.08 / 730, 7 * 24),
+    # Hyderabad: no price of anything is in the data.
+    "trn2-ultraserver": (0, 0, 7 * 24),
+    "trn3-ultraserver": (0, 0.045 + 0.005 + (2048 + 512) * 0.08 / 730, 7 * 24),
 }
 
 
