@@ -17,6 +17,9 @@ A fault on an API call: {"service": "ec2", "action": "CreateNatGateway", "error_
 "message"?, "status_code"?: 400, "times"?: 1, "delay_seconds"?, "hang"?: false}. It strikes the calls of clients and
 those that CloudFormation makes alike. Without error_code it only delays. `times` null: until it is cleared.
 
+The login nodes of PCS clusters stop answering Run Command with {"service": "login-node", "action"?: instance id,
+"times": null}: commands then time out in delivery; with delay_seconds they come late.
+
 A fault on a resource of a stack: {"resource_type": "AWS::EC2::NatGateway" and/or "logical_id", "action"?: "create",
 "update" or "delete", "message"?, "times"?, "delay_seconds"?, "hang"?}: the resource fails with that message; with a
 delay or hang and no error_code it is only held up.

@@ -50,7 +50,7 @@ def slurm_of(cluster_id: str) -> PrivateSlurm | None:
 
 
 def refresh(account: str, region: str, cluster: Cluster) -> None:
-    """Starts the cluster's Slurm anew with the nodes that its queues have now; jobs of the old one are gone.
+    """Starts the cluster's Slurm, anew where its nodes or queues are others: jobs of the old one are then gone.
 
     Raises WorldError where it cannot be started.
     """
@@ -64,11 +64,14 @@ def refresh(account: str, region: str, cluster: Cluster) -> None:
             (m for m in (_mount_point(account, region, group) for group in wanted) if m), DEFAULT_MOUNT
         )
         _check_devices(groups)
+        partitions, running = _partitions(cluster), _running.get(cluster.id)
+        if running is not None and running.consists_of(groups, partitions, mount):
+            return
         kept = end(cluster.id, keep_files=True)
         slurm = PrivateSlurm(
             _directory(cluster.id),
             groups,
-            _partitions(cluster),
+            partitions,
             shared_mount=mount,
             node_environment=environment(account, region),
             programs_at=f"/opt/aws/pcs/scheduler/slurm-{cluster.version}/bin",

@@ -83,6 +83,13 @@ class PrivateSlurm:
     def running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
+    def consists_of(
+        self, groups: Sequence[VirtualGroup], partitions: Mapping[str, Sequence[str]], shared_mount: str
+    ) -> bool:
+        """Whether it runs, and one made of these would be no other."""
+        made_of = (tuple(groups), dict(partitions), shared_mount)
+        return self.running and made_of == (self.groups, self.partitions, self.shared_mount)
+
     def up(self) -> None:
         """Returns when every node is idle. Raises SlurmMissingError, or WorldError with the daemons' words."""
         requirements.check()

@@ -46,14 +46,18 @@ def check() -> None:
     if refusal:
         raise SlurmMissingError(
             f"a private Slurm's virtual nodes need mount and process namespaces, refused here: {refusal}",
-            "run as root, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, user.max_user_namespaces, "
-            "kernel.apparmor_restrict_unprivileged_userns=0); a container needs CAP_SYS_ADMIN",
+            "run as root, or install uidmap with a range for this user in /etc/subuid and /etc/subgid, and allow user "
+            "namespaces (sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0); "
+            "a container needs CAP_SYS_ADMIN",
         )
 
 
 def namespaces() -> tuple[str, ...]:
-    """Options of `unshare`; without root, a user namespace makes this user its root."""
-    own_user = () if os.geteuid() == 0 else ("--user", "--map-root-user")
+    """Options of `unshare`; without root, a user namespace makes this user its root.
+
+    Slurm's daemons set supplementary groups, which only a namespace with a range of ids allows (`--map-auto`).
+    """
+    own_user = () if os.geteuid() == 0 else ("--user", "--map-root-user", "--map-auto")
     return (*own_user, "--mount", "--uts", "--pid", "--fork", "--kill-child=KILL", "--mount-proc")
 
 

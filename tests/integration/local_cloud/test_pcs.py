@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from scripts.local_cloud import process
 from tests.integration.local_cloud.conftest import session_for
 from tests.integration.local_cloud.describe import differences, remains, stack_resources
 from tests.integration.local_cloud.pcs_world import STACK, PcsWorld, setting, template
-from tests.slurm import needs_slurm, processes_of
+from tests.slurm import needs_slurm, processes_of, wait_for
 
 pytestmark = [pytest.mark.local_cloud, pytest.mark.xdist_group("local_cloud"), *needs_slurm]
 
@@ -284,16 +286,29 @@ def test_a_changed_group_changes_the_nodes_and_a_deleted_stack_leaves_nothing(
     assert slurm_directories(cloud) == before
 
 
-def test_the_end_of_the_server_ends_every_slurm(tmp_path: Path) -> None:
+def test_a_change_that_is_not_of_the_nodes_leaves_jobs_alone(world: PcsWorld) -> None:
+    assert world.deploy(template()) == "CREATE_COMPLETE", world.failures()
+    job = world.on_login_node("sbatch --parsable --output=/dev/null --wrap 'sleep 600'").strip()
+    body = template()
+    body["Resources"]["Static"]["Properties"]["AmiId"] = "ami-0fedcba9876543210"
+    assert world.update(body) == "UPDATE_COMPLETE", world.failures()
+    assert world.on_login_node(f"squeue --noheader --format=%i --jobs={job}").strip() == job
+    world.delete()
+
+
+@pytest.mark.parametrize("end", ["stopped", "killed"])
+def test_the_end_of_the_server_ends_every_slurm(tmp_path: Path, end: str) -> None:
     cloud = process.start(tmp_path / "cloud")
     try:
         world = PcsWorld(session_for(cloud, "400000000002"))
         assert world.deploy(template()) == "CREATE_COMPLETE", world.failures()
         assert _daemons(tmp_path)
+        if end == "killed":
+            os.kill(cloud.pid, signal.SIGKILL)
     finally:
         process.stop(tmp_path / "cloud")
-    assert _daemons(tmp_path) == []
-    assert slurm_directories(cloud) == []
+    wait_for("no daemon is left", lambda: _daemons(tmp_path) == [], seconds=10)
+    assert (slurm_directories(cloud) == []) == (end == "stopped")
 
 
 def _daemons(directory: Path) -> list[str]:
