@@ -70,7 +70,7 @@ def _scope(cloud: Cloud, target: Target, ours: tuple[Stack, ...]) -> Scope:
     retained = frozenset(r.physical_id for r in every if r.status == "DELETE_SKIPPED")
     return Scope(
         environment=target.environment,
-        members=frozenset(resource.physical_id for _, resource in living) - retained,
+        members=frozenset(r.physical_id for _, r in living if r.status != "DELETE_COMPLETE") - retained,
         stack_ids=frozenset(stack.id for stack in ours),
         retained=retained,
         slurm=_slurm_scope(target, living, former),

@@ -82,7 +82,7 @@ def delete_resources(stack: Stack, work: ResourceWork, doomed: list[StackResourc
             continue
         try:
             work.delete(resource)
-            stack.resources.pop(resource.logical_id, None)
+            stack.drop(resource.logical_id)
         except ResourceFailedError:
             failed.append(resource.logical_id)
             needed |= resource.depends_on
@@ -144,7 +144,7 @@ class CreateOperation(Operation):
         for resource in deletion_order(self.stack.resources):
             if resource.deletion_policy == "Retain" and resource.physical_id:
                 self.work.skip(resource)
-                self.stack.resources.pop(resource.logical_id)
+                self.stack.drop(resource.logical_id)
             else:
                 doomed.append(resource)
         self.checkpoint()
@@ -197,7 +197,7 @@ class DeleteOperation(Operation):
             )
             if kept and resource.physical_id:
                 self.work.skip(resource)
-                self.stack.resources.pop(resource.logical_id)
+                self.stack.drop(resource.logical_id)
             else:
                 doomed.append(resource)
         failed = delete_resources(self.stack, self.work, doomed)

@@ -104,7 +104,7 @@ class CloudFormation(OwnService):
             raise ValidationError("StackName is required by the local cloud")
         stack = self._stack()
         wanted = arguments.get("LogicalResourceId")
-        resources = [item for item in stack.resources.values() if wanted in (None, item.logical_id)]
+        resources = [item for item in stack.listed_resources if wanted in (None, item.logical_id)]
         return ActionResult({"StackResources": [describe.resource(stack, item) for item in resources]})
 
     def describe_stack_resource(self) -> ActionResult:
@@ -114,7 +114,7 @@ class CloudFormation(OwnService):
         return ActionResult({"StackResourceDetail": describe.resource_detail(stack, stack.resources[name])})
 
     def list_stack_resources(self) -> ActionResult:
-        resources = self._stack().resources.values()
+        resources = self._stack().listed_resources
         return self._page("StackResourceSummaries", [describe.resource_summary(item) for item in resources])
 
     def get_template(self) -> ActionResult:

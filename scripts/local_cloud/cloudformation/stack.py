@@ -66,6 +66,8 @@ class Stack:
     disable_rollback: bool = False
     termination_protection: bool = False
     resources: dict[str, StackResource] = field(default_factory=dict)
+    let_go: dict[str, StackResource] = field(default_factory=dict)
+    """Deleted or retained by a deletion or a rollback: CloudFormation lists them for 90 days."""
     outputs: dict[str, dict[str, str]] = field(default_factory=dict)
     imports: set[str] = field(default_factory=set)
     events: list[StackEvent] = field(default_factory=list)
@@ -82,6 +84,17 @@ class Stack:
             for output in self.outputs.values()
             if "ExportName" in output
         }
+
+    @property
+    def listed_resources(self) -> list[StackResource]:
+        is_going = self.status.startswith(("DELETE", "ROLLBACK"))
+        former = [item for name, item in self.let_go.items() if is_going and name not in self.resources]
+        return [*self.resources.values(), *former]
+
+    def drop(self, logical_id: str) -> None:
+        resource = self.resources.pop(logical_id, None)
+        if resource is not None:
+            self.let_go[logical_id] = resource
 
     def set_status(self, status: str, reason: str | None = None, token: str | None = None) -> None:
         self.status, self.reason = status, reason
