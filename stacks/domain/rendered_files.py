@@ -22,6 +22,7 @@ from stacks.domain.plan import ClusterPlan, JobPlan, Plan
 from stacks.domain.render.batch import ClusterOutputs, Request, Run, job_definition, submit_request
 from stacks.domain.render.neuron_env import neuron_env
 from stacks.domain.render.node_bootstrap import node_bootstrap
+from stacks.domain.render.node_programs import node_programs
 from stacks.domain.render.node_user_data import node_user_data
 from stacks.domain.render.slurm import job_script
 from stacks.domain.render.slurm_node_setup import compute_node_setup, login_node_setup
@@ -93,6 +94,8 @@ def _job_files(plan: Plan, job: JobPlan, source_directory: Path) -> Iterator[Ren
     place = PurePosixPath("jobs", job.name)
     yield RenderedFile(place / "neuron.env", neuron_env(plan, job))
     yield RenderedFile(place / "node-bootstrap.sh", node_bootstrap(plan, job), is_executable=True)
+    for name, text in node_programs(job):
+        yield RenderedFile(place / name, text)
     if plan.cluster(job.cluster).slurm is not None:
         yield RenderedFile(place / "job.sbatch", job_script(plan, job, package.sha256, outputs.bucket))
         return
