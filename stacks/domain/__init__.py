@@ -24,7 +24,7 @@ capacity_market Environment -> requests, offers        what EC2 sells of capacit
 rendered_files Plan           -> the files that `render` writes
 timeline      Plan            -> events                what happens when, as offsets
 buildable     Plan            -> refusal               what can be planned, and not be built
-plan_report, cluster_report, cost_report: Plan + Cost -> document, text  what `plan` prints
+plan_report, cluster_report, slurm_report, cost_report: Plan + Cost -> document, text  what `plan` prints
 lint          files of one's own -> findings          templates, manifests, job definitions, scripts: the same ids
 
 findings, errors, live, names, reservations, secret_words and shipped_jobs are the words that all stages share.

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from stacks.domain.lock import Lock
 from stacks.domain.names import is_node_image
-from stacks.domain.names import is_node_image
 from stacks.domain.selection import SelectedAmi, SelectedImage
 from stacks.domain.slurm import parent_image
 
