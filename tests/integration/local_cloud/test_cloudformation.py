@@ -407,3 +407,23 @@ def test_a_stack_in_progress_comes_to_its_end(stacks: Stacks, admin: Admin, acco
     with pytest.raises(ClientError, match="cannot be deleted while in status UPDATE_IN_PROGRESS"):
         stacks.api.delete_stack(StackName="busy")
     stacks.wait("busy", "UPDATE_COMPLETE")
+
+
+def test_a_deleted_stack_still_lists_what_it_had(stacks: Stacks) -> None:
+    """As CloudFormation does for 90 days: how a teardown knows the ids of what is gone."""
+    resources = {
+        "Gone": {"Type": "AWS::Logs::LogGroup"},
+        "Kept": {"Type": "AWS::Logs::LogGroup", "DeletionPolicy": "Retain"},
+    }
+    stack_id = stacks.api.create_stack(StackName="listed", TemplateBody=json.dumps({"Resources": resources}))[
+        "StackId"
+    ]
+    stacks.wait("listed", "CREATE_COMPLETE")
+    stacks.api.delete_stack(StackName="listed")
+    stacks.wait(stack_id, "DELETE_COMPLETE")
+    listed = stacks.api.list_stack_resources(StackName=stack_id)["StackResourceSummaries"]
+    assert {item["LogicalResourceId"]: item["ResourceStatus"] for item in listed} == {
+        "Gone": "DELETE_COMPLETE",
+        "Kept": "DELETE_SKIPPED",
+    }
+    assert all(item["PhysicalResourceId"] for item in listed)
