@@ -57,10 +57,13 @@ def place_file(trn2u: PrivateSlurm) -> Iterator[Any]:
 
 
 def occupy(slurm: PrivateSlurm, *nodes: str) -> list[str]:
-    jobs = [submit(slurm, "--exclusive", f"--nodelist={node}", wrap="sleep 600") for node in nodes]
-    for job in jobs:
-        wait_for("the node is busy", lambda job=job: job_fields(slurm, job)["JobState"] == "RUNNING")
-    return jobs
+    return [_occupy(slurm, node) for node in nodes]
+
+
+def _occupy(slurm: PrivateSlurm, node: str) -> str:
+    job = submit(slurm, "--exclusive", f"--nodelist={node}", wrap="sleep 600")
+    wait_for(f"{node} is busy", lambda: job_fields(slurm, job)["JobState"] == "RUNNING")
+    return job
 
 
 @pytest.mark.parametrize("nodes", [2, 4, 8])
@@ -119,3 +122,18 @@ def test_a_node_in_the_wrong_mode_is_refused(world: JobWorld, place_file: Any) -
         f"{GROUP}-us1-2 refused: the driver offers the UltraServer modes 4 (X1); groups of 4 nodes need 1 (X4)"
         in run.words()
     )
+
+
+def test_a_job_of_several_ultraservers_gets_whole_ones(tmp_path: Path) -> None:
+    """The first ones, by counts: Slurm cannot be asked for any two."""
+    changes = {**SMOKE, "clusters.train.nodes": 12, "jobs.smoke.nodes": 8}
+    with slurm_of(changes) as slurm:
+        occupy(slurm, f"{GROUP}-us0-4")
+        world = JobWorld(slurm, tmp_path)
+        run = world.launch({**changes, "jobs.smoke.command": ["true"]})
+        run.wait_until("Slurm says why it waits", lambda: run.fields()["Reason"] not in ("None", "Priority"))
+        assert run.fields()["JobState"] == "PENDING"
+        slurm.run(["scancel", "--name=wrap"])
+        assert run.ended()["state"] == "COMPLETED", run.words()
+        assert {place[3] for place in run.places()} == {"0000000000000001", "0000000000000002"}
+        assert [place[4] for place in run.places()] == ["0", "1", "2", "3"] * 2

@@ -46,6 +46,24 @@ def test_every_file_of_every_job_is_written_and_its_path_printed(
     subprocess.run(["bash", "-n", out / "jobs/smoke/node-bootstrap.sh"], check=True)
 
 
+def test_a_slurm_job_is_a_batch_script(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pilot.yaml"
+    slurm = {"shared_storage": {"kind": "efs"}}
+    file.write_text(changed({"clusters.train.scheduler": "slurm", "clusters.train.slurm": slurm}))
+    out = tmp_path / "out"
+    assert run(["render", str(file), "-o", str(out)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert [str(Path(line).relative_to(out)) for line in printed] == [
+        "jobs/smoke/neuron.env",
+        "jobs/smoke/node-bootstrap.sh",
+        "jobs/smoke/job.sbatch",
+        "clusters/train/node-user-data.mime",
+        "clusters/train/compute-node-setup.sh",
+        "clusters/train/login-node-setup.sh",
+    ]
+    subprocess.run(["bash", "-n", out / "jobs/smoke/job.sbatch"], check=True)
+
+
 def test_one_job_as_json(environment: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
     assert run(["--json", "render", str(environment), "--job", "other", "-o", str(out)]) == 0
