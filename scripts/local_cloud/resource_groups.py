@@ -94,7 +94,7 @@ class ResourceGroups(OwnService):
 
     def group_resources(self) -> ActionResult:
         group, arns = self._group(), list(self.arguments()["ResourceArns"])
-        group.members += [arn for arn in arns if arn not in group.members]
+        group.members = list(dict.fromkeys([*group.members, *arns]))
         return ActionResult({"Succeeded": arns})
 
     def ungroup_resources(self) -> ActionResult:
