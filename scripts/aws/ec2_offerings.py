@@ -10,7 +10,7 @@ from typing import Any
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
 from stacks.domain.live import LiveAmi, LiveZone, RunningNodes
-from stacks.domain.names import ENVIRONMENT_TAG
+from stacks.domain.names import ENVIRONMENT_TAG, SLURM_VERSION_TAG
 
 _SERVICE = "ec2"
 _COUNTED_STATES = ["pending", "running"]
@@ -108,6 +108,7 @@ def _ami(raw: dict[str, Any]) -> LiveAmi:
         root_device_name=raw.get("RootDeviceName", ""),
         root_snapshot_gib=_root_snapshot_gib(raw),
         deprecated_at=_moment(raw.get("DeprecationTime")),
+        slurm_version={tag["Key"]: tag["Value"] for tag in raw.get("Tags") or ()}.get(SLURM_VERSION_TAG),
     )
 
 

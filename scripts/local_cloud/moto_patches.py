@@ -15,7 +15,7 @@ from scripts.local_cloud import (
     ssm_parameters,
 )
 from scripts.local_cloud.accounts import DEFAULT_ACCOUNT, account_of
-from scripts.local_cloud.ec2 import default_groups, security_group_rules
+from scripts.local_cloud.ec2 import default_groups, images, security_group_rules
 from scripts.local_cloud.ec2.service import Ec2
 from scripts.local_cloud.ec2.tagged import with_more_types
 from scripts.local_cloud.run_command.service import Ssm
@@ -29,6 +29,7 @@ def apply() -> None:
         EC2Backend.iter_tagged_resources
     )
     default_groups.let_members_meet()
+    images.show_disks()
     security_group_rules.show_descriptions()
     cloudwatch_dashboards.keep_tags()
     fsx_file_systems.complete()

@@ -62,6 +62,8 @@ class LiveAmi:
     root_device_name: str = ""
     root_snapshot_gib: int | None = None
     deprecated_at: datetime | None = None
+    slurm_version: str | None = None
+    """What our tag on it says; None without the tag."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from moto.core.responses import ActionResult
 from moto.ec2.models.amis import Ami
 from moto.ec2.responses import EC2Response
@@ -9,6 +11,23 @@ from moto.ec2.responses import EC2Response
 from scripts.local_cloud.ec2 import neuron_amis
 
 _DESCRIPTION = "{name}, emulated by the local cloud: no such image exists here"
+
+
+def show_disks() -> None:
+    """An AMI's disk is as large as its snapshot; moto says 15 GiB of each."""
+    described: Any = vars(Ami)["block_device_mappings"].fget
+
+    def block_device_mappings(self: Ami) -> list[dict[str, Any]]:
+        size = self.ebs_snapshot.volume.size
+        return [
+            {
+                **mapping,
+                "Ebs": {**mapping["Ebs"], "VolumeSize": size, "Encrypted": self.ebs_snapshot.encrypted},
+            }
+            for mapping in described(self)
+        ]
+
+    Ami.block_device_mappings = property(block_device_mappings)  # type: ignore[method-assign, assignment]
 
 
 class Images(EC2Response):

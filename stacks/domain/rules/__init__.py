@@ -28,6 +28,7 @@ from stacks.domain.rules import (
     money,
     names_and_tags,
     network,
+    node_images,
     secrets,
     slurm,
     slurm_capacity,
@@ -52,6 +53,7 @@ LIVE_RULES: tuple[Rule, ...] = (
     *live_account.RULES,
     *live_network.RULES,
     *slurm_versions.LIVE_RULES,
+    *node_images.LIVE_RULES,
 )
 """What only AWS can answer: each has `needs`."""
 
@@ -73,6 +75,7 @@ _FILE_RULES: tuple[Rule, ...] = (
     *ultraservers.RULES,
     *slurm.RULES,
     *slurm_versions.RULES,
+    *node_images.RULES,
     *slurm_images.RULES,
     *slurm_capacity.RULES,
     *slurm_settings.RULES,

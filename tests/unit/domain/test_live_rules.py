@@ -47,7 +47,7 @@ from tests.live_answers import (
     rule,
     subnet,
 )
-from tests.unit.domain import slurm_cases
+from tests.unit.domain import node_image_cases, slurm_cases
 
 TRN = "L-2C3B7624"
 INF = "L-1945791B"
@@ -299,6 +299,7 @@ TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
         ],
     ),
     **slurm_cases.LIVE_CASES,
+    **node_image_cases.LIVE_CASES,
 }  # fmt: skip
 
 
