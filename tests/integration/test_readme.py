@@ -18,7 +18,18 @@ from scripts.local_cloud import process
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 NEURONKIT = str(Path(sys.executable).with_name("neuronkit"))
-ON_A_CLOUD = {"bootstrap", "deploy", "launch", "status", "logs", "destroy", "leftovers", "lock", "capacity"}
+ON_A_CLOUD = {
+    "bootstrap",
+    "deploy",
+    "launch",
+    "status",
+    "logs",
+    "destroy",
+    "leftovers",
+    "lock",
+    "capacity",
+    "image",
+}
 ASKING = {"deploy", "destroy"}
 
 
