@@ -8,7 +8,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +113,7 @@ class Launched:
 class JobWorld:
     slurm: PrivateSlurm
     root: Path
+    more_variables: dict[str, str] = field(default_factory=dict)
 
     @property
     def s3(self) -> Path:
@@ -125,7 +126,15 @@ class JobWorld:
             "FAKE_S3": str(self.s3),
             "SEEN": str(self.root / "seen"),
             "BASH_FUNC_aws%%": f'() {{ "{STAND_INS}/aws" "$@"; }}',
+            **self.more_variables,
         }
+
+    def program(self, name: str, script: str) -> None:
+        """A stand-in that every node finds, except where a virtual environment has one of the name."""
+        path = self.root / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"#!/bin/bash\n{script}\n")
+        path.chmod(0o755)
 
     def launch(self, changes: dict[str, Any]) -> Launched:
         plan = plan_of(changes)

@@ -194,6 +194,36 @@ def test_a_node_without_its_devices_is_named(world: JobWorld) -> None:
     assert "refused: 8 EFA devices, the job was planned for 9" in run.words()
 
 
+def test_nodes_with_different_drivers_do_not_start(world: JobWorld) -> None:
+    world.more_variables["NEURONKIT_MODULE_ROOT"] = "/sys/class/neuron_device"
+    files = [
+        world.slurm.directory / "nodes" / f"trn1-32xlarge-{number}" / "neuron_device" / "neuron" / "version"
+        for number in range(1, 9)
+    ]
+    for file in files:
+        file.parent.mkdir()
+        file.write_text("2.22.1\n")
+    same = world.launch(SHORT)
+    assert same.ended()["state"] == "COMPLETED", same.words()
+    files[2].write_text("2.21.0\n")
+    run = world.launch(SHORT)
+    assert run.ended() == {"state": "FAILED", "exit_code": 78, "attempt": 1}, run.words()
+    assert "driver 2.22.1 on trn1-32xlarge-1, 2.21.0 on trn1-32xlarge-3" in run.words()
+    assert run.node_logs() == {}
+
+
+@pytest.mark.parametrize(("ends", "state"), [("exit 0", "COMPLETED"), ("exit 1", "FAILED")])
+def test_nccom_test_decides_where_it_is(world: JobWorld, ends: str, state: str) -> None:
+    world.program(
+        "nccom-test", f'echo "$@" >"$SEEN/links-$SLURM_NODEID"; if [ "$SLURM_NODEID" = 1 ]; then {ends}; fi'
+    )
+    run = world.launch(SHORT)
+    assert run.ended()["state"] == state, run.words()
+    assert (world.root / "seen" / "links-1").read_text() == "-r 32 allr\n"
+    refusal = "trn1-32xlarge-2 refused: nccom-test over the node's 32 logical cores ended with exit code 1"
+    assert (refusal in run.words()) == (state == "FAILED")
+
+
 def test_several_fitting_virtual_environments_are_refused_by_name(world: JobWorld) -> None:
     plan = plan_of(SHORT)
     job = dataclasses.replace(plan.job("smoke"), virtual_environment="/opt/aws_neuronx_venv_*")
@@ -246,12 +276,10 @@ def test_a_compile_command_that_fails_ends_the_run(world: JobWorld) -> None:
 
 def test_in_a_container_of_apptainer(world: JobWorld) -> None:
     """A stand-in that runs the command where it is: what is tested is the way there."""
-    (world.root / "bin").mkdir()
-    program = world.root / "bin" / "apptainer"
-    program.write_text(
-        '#!/bin/bash\necho "$@" >>"$SEEN/apptainer"\nif [ "$1" = pull ]; then echo image >"$2"; else shift 4; exec "$@"; fi\n'
+    world.program(
+        "apptainer",
+        'echo "$@" >>"$SEEN/apptainer"; if [ "$1" = pull ]; then echo image >"$2"; else shift 4; exec "$@"; fi',
     )
-    program.chmod(0o755)
     changes = {**SHORT, "clusters.train.slurm": {"shared_storage": {"kind": "efs"}, "runs_in": "apptainer"}}
     run = world.launch(changes)
     assert run.ended()["state"] == "COMPLETED", run.words()

@@ -182,7 +182,7 @@ places_uri() {
 collect_places() {
   local poll keys
   say "waiting for the places of $NEURONKIT_NODES nodes"
-  for ((poll = 0; poll < 450; poll++)); do
+  for ((poll = 0; poll < 180; poll++)); do
     keys=$(list_below "$(places_uri)/") || keys=""
     places_in "$keys" >"$state/places"
     if (($(wc -l <"$state/places") >= NEURONKIT_NODES)); then
@@ -192,7 +192,7 @@ collect_places() {
     if [[ -n $failed_node ]]; then
       end_all 69 "node $failed_node failed, see its log"
     fi
-    sleep 2
+    sleep 5
   done
   end_all 69 "these nodes did not tell their places within 15 minutes:$(silent_nodes)"
 }
@@ -245,11 +245,11 @@ publish_order() {
 
 await_order() {
   local poll
-  for ((poll = 0; poll < 510; poll++)); do
+  for ((poll = 0; poll < 204; poll++)); do
     if aws s3 cp --only-show-errors "$(places_uri).order" "$state/order" 2>"$state/words"; then
       return
     fi
-    sleep 2
+    sleep 5
   done
   say "failed: the main node told no order of the nodes within 17 minutes: $(<"$state/words")"
   exit 69
@@ -286,7 +286,7 @@ await_rank_0() {
   if ((node_index > 0 || NEURONKIT_NODE_RANK == 0)); then
     return
   fi
-  for ((poll = 0; poll < 1800; poll++)); do
+  for ((poll = 0; poll < 720; poll++)); do
     keys=$(list_below "$uri") || keys=""
     if [[ $keys == *.ended ]]; then
       return
@@ -298,7 +298,7 @@ await_rank_0() {
     elif ((signals > 0)); then
       exit 143
     fi
-    sleep 2
+    sleep 5
   done
   say "failed: rank 0 has not ended within 60 minutes after this node"
   exit 69
