@@ -15,6 +15,7 @@ from werkzeug.exceptions import NotFound
 _SCOPE = re.compile(r"Credential=(?P<key>[^/]+)/[^/]+/(?P<region>[^/]+)/(?P<service>[^/]+)/aws4_request")
 # Signing names that differ from botocore's service names, as far as our services use them.
 _SERVICE_NAMES = {
+    "elasticfilesystem": "efs",
     "monitoring": "cloudwatch",
     "servicequotas": "service-quotas",
     "tagging": "resourcegroupstaggingapi",

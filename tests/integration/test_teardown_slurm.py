@@ -66,8 +66,8 @@ DESTROY_STEPS = [
     held("AWS::PCS::Queue", "delete"),
     held("AWS::PCS::ComputeNodeGroup", "delete"),
     held("AWS::PCS::Cluster", "delete"),
-    lost("elasticfilesystem", "DeleteFileSystem"),
     held("AWS::EC2::NatGateway", "delete"),
+    lost("efs", "DeleteFileSystem"),
     lost("s3", "DeleteBucket"),
 ]
 
