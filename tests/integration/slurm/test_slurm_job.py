@@ -21,7 +21,7 @@ from tests.integration.slurm.job_world import (
     slurm_of,
     smoke_command,
 )
-from tests.slurm import needs_slurm, wait_for
+from tests.slurm import needs_slurm
 
 pytestmark = [*needs_slurm, pytest.mark.timeout(180)]
 
@@ -183,7 +183,13 @@ def test_a_command_that_fails_is_tried_again_until_the_attempts_are_used_up(worl
         assert (run.directory / f"attempt-{attempt}" / "failed").read_text() == "trn1-32xlarge-2 1 3\n"
     assert "attempt 1 ended: FAILED, exit code 3; the job goes back into the queue" in run.words()
     world.slurm.run(["scontrol", "requeue", run.job_id])
-    wait_for("the script refuses", lambda: "its 2 attempts are used up" in run.words())
+    run.wait_until("the script refuses", lambda: "but the run has ended" in run.words())
+    run.wait_until("Slurm has seen that", lambda: run.fields()["JobState"] == "FAILED")
+    # As if the script's own node had been lost in the last attempt.
+    (run.directory / "ended.json").unlink()
+    world.slurm.run(["scontrol", "requeue", run.job_id])
+    assert run.ended() == {"state": "FAILED", "exit_code": 1, "attempt": 2}
+    assert "its 2 attempts are used up" in run.words()
 
 
 def test_a_node_without_its_devices_is_named(world: JobWorld) -> None:
