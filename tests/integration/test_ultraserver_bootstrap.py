@@ -35,7 +35,7 @@ def make_world(tmp_path: Path) -> Iterator[MakeWorld]:
     def make(**changes: Any) -> World:
         world = World(tmp_path / "world", plan_of({**MEMBERS, **changes}))
         world.hold_timers(60)
-        (world.timers / "2.short").write_text(
+        (world.timers / "5.short").write_text(
             "0.2"
         )  # nodes that wait for each other leave each other some of the machine
         name = world.root / "bin" / "hostname"

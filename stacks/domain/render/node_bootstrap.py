@@ -27,7 +27,8 @@ SLURM_STOP_GRACE_SECONDS = 120
 """A checkpoint's time: the job script warns early enough. Slurm kills a cancelled job sooner (KillWait)."""
 COMPILE_POLL_SECONDS = 15
 
-POLL_SECONDS = 2
+POLL_SECONDS = 5
+"""An aws command takes most of a second of a processor: not too often, as the job may share it."""
 PLACE_MINUTES = 15
 """From the first node's start to the last one's: an image of tens of GB is fetched in between."""
 ORDER_MINUTES = 17
