@@ -18,7 +18,7 @@ from stacks.domain.errors import InputError, WorldError
 from stacks.domain.findings import WorldFindingsError, has_errors, in_words
 from stacks.domain.live import CouldNotAsk, LiveFacts
 from stacks.domain.lock import Lock
-from stacks.domain.plan import Plan
+from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.rules.live_types import unlisted_clusters
 
 _BUSY_MINUTES_MAX = 60
@@ -36,10 +36,15 @@ def refuse_unresolved(plan: Plan, lock: Lock | None, file: str, *, is_local: boo
     _refuse_unbuilt(plan, file, is_local=is_local)
     unresolved = [
         *(f"the AMI of cluster {c.name}" for c in plan.clusters if c.ami is None or not c.ami.is_resolved),
-        *(f"the image of job {j.name}" for j in plan.jobs if j.image is None or not j.image.is_resolved),
+        *(f"the image of job {j.name}" for j in plan.jobs if _lacks_image(j)),
     ]
     if unresolved:
         raise InputError(f"not resolved: {', '.join(unresolved)}", update)
+
+
+def _lacks_image(job: JobPlan) -> bool:
+    """A job in a virtual environment takes its software from the AMI."""
+    return job.virtual_environment is None and (job.image is None or not job.image.is_resolved)
 
 
 def _refuse_unbuilt(plan: Plan, file: str, *, is_local: bool) -> None:

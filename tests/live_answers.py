@@ -104,7 +104,7 @@ def in_order(plan: Plan, **changes: Any) -> LiveFacts:
         quota_limits={code: QuotaLimit(100_000, False) for code in needed_vcpus(plan, load_catalog())},
         running=(),
         unused_reservations=(),
-        amis={c.ami.reference: ami() for c in plan.clusters if c.ami},
+        amis={c.ami.reference: ami(root_device_name=c.ami.root_device_name) for c in plan.clusters if c.ami},
         reservations={id_: block() if is_block else reservation() for id_ in ids},
         blocks={id_: BlockHealth("ok", 0) for id_ in ids},
         stacks=(),

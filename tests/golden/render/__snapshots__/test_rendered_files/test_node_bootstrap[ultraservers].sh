@@ -131,6 +131,10 @@ report_failure() {
   fi
 }
 
+note_command_failure() {
+  : # report_failure does, once results are copied
+}
+
 look_for_failed_nodes() {
   if ((node_index > 0 || planned_nodes == 1 || signals > 0)); then
     return
@@ -558,6 +562,9 @@ finish() {
   fi
   end_group "$command_pid"
   wait "$command_pid" 2>/dev/null || status=$?
+  if ((status != 0 && signals == 0)); then
+    note_command_failure "$status"
+  fi
   say "the command ended with exit code $status; copying the last results"
   if copy_last_results; then
     say "results are in s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/"

@@ -108,6 +108,11 @@ report_failure() {
   :
 }
 
+# Before results are copied: a peer that only misses this node must not be the first to say that it failed.
+note_command_failure() { # EXIT_CODE
+  (set -o noclobber && printf '%s %s %d\n' "$SLURMD_NODENAME" "$SLURM_NODEID" "$1" >"$NEURONKIT_ATTEMPT_DIRECTORY/failed") 2>/dev/null || true
+}
+
 look_for_failed_nodes() {
   :
 }
@@ -428,6 +433,9 @@ finish() {
   fi
   end_group "$command_pid"
   wait "$command_pid" 2>/dev/null || status=$?
+  if ((status != 0 && signals == 0)); then
+    note_command_failure "$status"
+  fi
   say "the command ended with exit code $status; copying the last results"
   if copy_last_results; then
     say "results are in s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/"
