@@ -24,6 +24,8 @@ JOB_ID_FILE: Final = "job-id"
 ENDED_FILE: Final = "ended.json"
 LOCK_SECONDS: Final = 60
 LOG_BYTES_MAX: Final = 200_000
+FAILURES_MAX: Final = 8
+"""Nodes whose failures are told: the first ones."""
 """Of all files together in one look: what is longer comes with the next one."""
 _ALWAYS: Final = "set -eu -o pipefail\nexport LC_ALL=C\n"
 
@@ -123,8 +125,8 @@ frame() {{ printf '%s %s\\n%s\\n' "$1" "${{#2}}" "$2"; }}
 frame job "$job"
 cd -- {shlex.quote(directory)}
 frame ended "$(cat {ENDED_FILE} 2>/dev/null || true)"
-failed=$(printf '%s\\n' attempt-*/failed | sort -V | tail -n 1)
-frame failed "$(cat -- "${{failed:-/dev/null}}" 2>/dev/null || true)"
+attempt=$(printf '%s\\n' attempt-* | sort -V | tail -n 1)
+frame failures "$(sort -n -- "$attempt"/failures/* /dev/null | head -n {FAILURES_MAX})"
 declare -A known=({known})
 left={LOG_BYTES_MAX}
 for path in job.log attempt-*/node-{node}.log; do

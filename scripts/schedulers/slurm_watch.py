@@ -18,8 +18,8 @@ from stacks.domain.errors import JobFailedError
 Frame = tuple[tuple[str, ...], bytes]
 _LOG = re.compile(r"job\.log|attempt-[0-9]+/node-([0-9]+)\.log")
 _LAST_LINES: Final = 20
-_FAILED = re.compile(r"(\S+) ([0-9]+) ([0-9]+)")
-"""What the job script writes of the node that failed first: NAME INDEX EXIT_CODE."""
+_FAILURE = re.compile(r"[0-9]+ (\S+) ([0-9]+) ([0-9]+)")
+"""What is noted of a node that failed by itself: NANOSECONDS NAME INDEX EXIT_CODE."""
 
 
 @dataclass
@@ -33,7 +33,8 @@ class SlurmWatch:
     _offsets: dict[str, int] = field(default_factory=dict)
     _last: dict[int | None, list[str]] = field(default_factory=dict)
     """The newest lines of each log, for the words of a failure."""
-    _failed: str = field(default="", init=False)
+    _failures: str = field(default="", init=False)
+    """A line each, the first failure first."""
 
     def look(self) -> Sight:
         """Reads on while there is more in the logs than one answer takes."""
@@ -50,12 +51,13 @@ class SlurmWatch:
                 return Sight(self.run, words, self.run.nodes, tuple(lines))
 
     def failure(self, run: ScheduledRun) -> JobFailedError:
-        """With the node that failed first, which its script has noted, and the last words of it or of the script."""
+        """With the nodes that failed by themselves, and the last words of the first of them, or of the job script."""
         lines = [f"run {run.name} failed: {run.reason or run.state}"]
-        match = _FAILED.fullmatch(self._failed.strip())
-        node = int(match.group(2)) if match else None
-        if match is not None:
-            lines.append(f"  node {node} ({match.group(1)}): exit code {match.group(3)}")
+        found = [match for line in self._failures.splitlines() if (match := _FAILURE.fullmatch(line))]
+        lines += [
+            f"  node {match.group(2)} ({match.group(1)}): exit code {match.group(3)}" for match in found
+        ]
+        node = int(found[0].group(2)) if found else None
         words = next((text for text in reversed(self._last.get(node, [])) if text.strip()), "")
         if words:
             lines.append(f"  {'job script' if node is None else f'node {node}'}: {words}")
@@ -65,7 +67,7 @@ class SlurmWatch:
         texts = {
             header[0]: content.decode(errors="replace") for header, content in frames if header[0] != "log"
         }
-        self._failed = texts.get("failed", "")
+        self._failures = texts.get("failures", "")
         ended = parse_ended(texts.get("ended", ""))
         job = next((job for job in parse_jobs(texts.get("job", "")) if job.id == self.run.id), None)
         run = of_job(job, ended) if job else of_directory(self.run.name, self.run.id, ended)

@@ -114,7 +114,7 @@ def test_a_failing_node_is_named_and_a_refusal_has_slurms_words(deployed: Pilot)
     with_command(deployed, COMMAND.replace('"20"]', '"20", --fail-at-step, "5", --fail-rank, "2"]'))
     failed = deployed.run("launch", "smoke", "--follow", code=4)
     assert "run smoke-1 failed: its script ended with an error" in failed.stderr
-    assert "node 2 (trn1-32xlarge-3): exit code 17" in failed.stderr
+    assert "node 2 (trn1-32xlarge-3): exit code 17" in failed.stderr, failed.stderr
 
     text = deployed.file.read_text()
     deployed.file.write_text(text.replace("nodes: 4\n", "nodes: 5\n"))

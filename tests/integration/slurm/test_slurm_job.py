@@ -115,7 +115,7 @@ def test_the_smoke_job_runs(world: JobWorld, nodes: int) -> None:
     ]
     assert sorted(run.node_logs()) == [f"node-{index}.log" for index in range(nodes)]
     assert run.fields()["JobState"] == "COMPLETED"
-    assert not (run.directory / "attempt-1" / "failed").exists()
+    assert not list((run.directory / "attempt-1" / "failures").iterdir())
 
 
 def test_two_runs_at_once_do_not_meet(world: JobWorld) -> None:
@@ -180,7 +180,8 @@ def test_a_command_that_fails_is_tried_again_until_the_attempts_are_used_up(worl
     run = world.launch({**INTERRUPTED, "jobs.smoke.command": ["bash", "-c", script]})
     assert run.ended() == {"state": "FAILED", "exit_code": 3, "attempt": 2}, run.words()
     for attempt in (1, 2):
-        assert (run.directory / f"attempt-{attempt}" / "failed").read_text() == "trn1-32xlarge-2 1 3\n"
+        failures = (run.directory / f"attempt-{attempt}" / "failures" / "1").read_text()
+        assert failures.split()[1:] == ["trn1-32xlarge-2", "1", "3"]
     assert "attempt 1 ended: FAILED, exit code 3; the job goes back into the queue" in run.words()
     world.slurm.run(["scontrol", "requeue", run.job_id])
     run.wait_until("the script refuses", lambda: "but the run has ended" in run.words())

@@ -203,9 +203,11 @@ def test_a_waiting_run_says_why_and_its_cancellation_is_remembered(
 def test_a_failed_run_names_exit_code_node_and_last_words(scheduler: SlurmScheduler) -> None:
     body = """
 cd "/shared/neuronkit/pilot/runs/smoke/$1"
-mkdir -p attempt-2
+mkdir -p attempt-1/failures attempt-2/failures
+echo "5 trn2-1 0 1" >attempt-1/failures/0
 echo "ValueError: no such data" >attempt-2/node-1.log
-echo "trn2-2 1 17" >attempt-2/failed
+echo "19 trn2-1 0 3" >attempt-2/failures/0
+echo "18 trn2-2 1 17" >attempt-2/failures/1
 printf '{"state": "FAILED", "exit_code": 17, "attempt": 2}\\n' >ended.json
 exit 17
 """
@@ -217,6 +219,7 @@ exit 17
     assert error.message.splitlines() == [
         "run smoke-10 failed: its script ended with an error; exit code 17; Slurm says NonZeroExitCode",
         "  node 1 (trn2-2): exit code 17",
+        "  node 0 (trn2-1): exit code 3",
         "  node 1: ValueError: no such data",
     ]
 

@@ -109,9 +109,9 @@ report_failure() {
   :
 }
 
-# Before results are copied: a peer that only misses this node must not be the first to say that it failed.
+# Before results are copied, and in the job script's form: srun ends this node soon after another has failed.
 note_command_failure() { # EXIT_CODE
-  (set -o noclobber && printf '%s %s %d\n' "$SLURMD_NODENAME" "$SLURM_NODEID" "$1" >"$NEURONKIT_ATTEMPT_DIRECTORY/failed") 2>/dev/null || true
+  printf '%s %s %s %d\n' "$(date +%s%N)" "$SLURMD_NODENAME" "$SLURM_NODEID" "$1" >"$NEURONKIT_ATTEMPT_DIRECTORY/failures/$SLURM_NODEID" || true
 }
 
 look_for_failed_nodes() {
