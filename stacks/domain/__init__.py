@@ -4,11 +4,13 @@ environment   text            -> Environment          frozen and typed; every va
 lock          FILE.lock       -> Lock                 what was resolved once: AMI ids, image digests
 catalog       bundled data    -> Catalog              hardware, regions, quotas, prices: each row with source and date
 software      bundled data    -> images, AMIs, SDKs   and which of them fit together
+serving       bundled data    -> engines              which engine serves which model on which chips, degrees, starts
 slurm         bundled data    -> Slurm on AWS PCS      versions, controller sizes, CPUs of a node, settings
 unlisted_types, brought_network                       what only the file can say: types without an API name, a VPC
 selection     Environment     -> Selection            the image of each job and the AMI of each cluster
 pinned        Selection + Lock -> AMIs, images         with their ids and digests, where the lock has them
 node_image_sources, node_image_plan                   what node images are made of, and the ones to build
+fleet_plan    Environment     -> FleetPlan            slices, image, AMI, times that must agree, GPU fallback
 slurm_plan    Environment     -> SlurmPlan            node groups, queue, names of a cluster under Slurm
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
 compatibility bundled data    -> verdicts             stacks and their lifecycle, hosts, image on driver, degrees, precisions

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 ENVIRONMENT_TAG = "neuronkit:environment"
 CLUSTER_TAG = "neuronkit:cluster"
+FLEET_TAG = "neuronkit:fleet"
 CAPACITY_TAG = "neuronkit:capacity"
 OFFERING_TAG = "neuronkit:offering"
 OWNER_TAG = "neuronkit:owner"
@@ -56,25 +57,35 @@ class StackNames:
     image: str | None
     """None where no cluster needs a node image of the kit's."""
     clusters: tuple[tuple[str, str], ...]
+    fleets: tuple[tuple[str, str], ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
         made = (self.network,) if self.network else ()
         image = (self.image,) if self.image else ()
-        return (*made, self.storage, *image, *(stack for _, stack in self.clusters))
+        return (*made, self.storage, *image, *(stack for _, stack in (*self.clusters, *self.fleets)))
+
+    def of_fleet(self, fleet: str) -> str:
+        return dict(self.fleets)[fleet]
 
     def of_cluster(self, cluster: str) -> str:
         return dict(self.clusters)[cluster]
 
 
 def stack_names(
-    environment: str, clusters: tuple[str, ...], *, network: bool = True, image: bool = False
+    environment: str,
+    clusters: tuple[str, ...],
+    fleets: tuple[str, ...] = (),
+    *,
+    network: bool = True,
+    image: bool = False,
 ) -> StackNames:
     return StackNames(
         network=f"{environment}-network" if network else None,
         storage=f"{environment}-storage",
         image=f"{environment}-image" if image else None,
         clusters=tuple((cluster, f"{environment}-cluster-{cluster}") for cluster in clusters),
+        fleets=tuple((fleet, f"{environment}-fleet-{fleet}") for fleet in fleets),
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from stacks.domain.brought_network import BroughtNetwork, brought_network
 from stacks.domain.catalog import Catalog, Chip, UltraServer
 from stacks.domain.environment import Environment, Job
+from stacks.domain.fleet_plan import FleetPlan, fleet_plan
 from stacks.domain.lock import Lock
 from stacks.domain.names import ENVIRONMENT_TAG, LIFETIME_TAG, OWNER_TAG, StackNames, stack_names
 from stacks.domain.network_interfaces import NetworkInterface
@@ -192,6 +193,7 @@ class Plan:
     projected: tuple[ProjectedCluster, ...]
     jobs: tuple[JobPlan, ...]
     """Without those on a projected cluster."""
+    fleets: tuple[FleetPlan, ...] = ()
     built_images: tuple[NodeImagePlan, ...] = ()
     """The node images that the kit builds for Slurm clusters."""
 
@@ -199,7 +201,11 @@ class Plan:
     def stacks(self) -> StackNames:
         names = tuple(cluster.name for cluster in self.clusters)
         return stack_names(
-            self.name, names, network=self.brought_network is None, image=bool(self.node_images)
+            self.name,
+            names,
+            tuple(fleet.name for fleet in self.fleets),
+            network=self.brought_network is None,
+            image=bool(self.node_images),
         )
 
     @property
@@ -210,6 +216,9 @@ class Plan:
 
     def cluster(self, name: str) -> ClusterPlan:
         return next(cluster for cluster in self.clusters if cluster.name == name)
+
+    def fleet(self, name: str) -> FleetPlan:
+        return next(fleet for fleet in self.fleets if fleet.name == name)
 
     def job(self, name: str) -> JobPlan:
         return next(job for job in self.jobs if job.name == name)
@@ -248,6 +257,7 @@ def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> 
         projected=tuple(_projected(environment, name, chip) for name, chip in chips.items() if chip),
         jobs=jobs,
         built_images=node_image_plans(environment, lock),
+        fleets=tuple(fleet_plan(environment, name, selection, lock, catalog) for name in environment.fleets),
     )
 
 

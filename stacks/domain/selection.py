@@ -6,8 +6,9 @@ import re
 from dataclasses import dataclass
 
 from stacks.domain.catalog import Catalog
-from stacks.domain.environment import Cluster, Environment, SlurmSettings
+from stacks.domain.environment import Cluster, Environment, Fleet, SlurmSettings
 from stacks.domain.names import node_image_reference
+from stacks.domain.serving import gpu_image, serving_image
 from stacks.domain.software import EcsNeuronAmi, Image, choose_ami, choose_image, find_ami, find_image
 from stacks.domain.unlisted_types import with_named_types
 
@@ -46,13 +47,36 @@ class Selection:
     """by job"""
     amis: dict[str, SelectedAmi]
     """by cluster"""
+    fleet_images: dict[str, SelectedImage]
+    """by fleet"""
+    fleet_amis: dict[str, SelectedAmi]
+    """by fleet; managed instances bring their own"""
+    fallback_images: dict[str, SelectedImage]
+    """by fleet that has a fallback"""
+    fallback_amis: dict[str, SelectedAmi]
+    """by fleet that has a fallback"""
 
 
 def select(environment: Environment, catalog: Catalog) -> Selection:
     catalog = with_named_types(environment, catalog)
     images = {job: image for job in environment.jobs if (image := _image(environment, catalog, job))}
     amis = {cluster: ami for cluster in environment.clusters if (ami := _ami(environment, cluster, images))}
-    return Selection(images, amis)
+    fleet_images = {n: image for n, f in environment.fleets.items() if (image := _fleet_image(f, catalog))}
+    with_fallback = {n: f.fallback for n, f in environment.fleets.items() if f.fallback}
+    return Selection(
+        images,
+        amis,
+        fleet_images=fleet_images,
+        fleet_amis={
+            name: ami
+            for name, fleet in environment.fleets.items()
+            if (ami := _fleet_ami(environment, fleet, fleet_images.get(name)))
+        },
+        fallback_images={
+            n: SelectedImage(f.image or gpu_image().uri, None) for n, f in with_fallback.items()
+        },
+        fallback_amis={name: SelectedAmi(gpu_image().ami_reference, None) for name in with_fallback},
+    )
 
 
 def _image(environment: Environment, catalog: Catalog, job_name: str) -> SelectedImage | None:
@@ -88,3 +112,22 @@ def _node_image(cluster: Cluster) -> SelectedAmi:
     settings = cluster.slurm or SlurmSettings()
     given = settings.ami
     return SelectedAmi(node_image_reference(settings.version) if given == "built" else given, None)
+
+
+def _fleet_image(fleet: Fleet, catalog: Catalog) -> SelectedImage | None:
+    if fleet.image is not None:
+        return SelectedImage(fleet.image, find_image(fleet.image))
+    instance_type = catalog.get(fleet.instance_type)
+    image = serving_image(fleet.engine, instance_type.family) if instance_type else None
+    return SelectedImage(image.uri, image) if image else None
+
+
+def _fleet_ami(environment: Environment, fleet: Fleet, image: SelectedImage | None) -> SelectedAmi | None:
+    """Of each fleet its own: an LLM and an encoder on Inf2 may need different drivers."""
+    if fleet.runs_on == "managed-instances":
+        return None
+    given = environment.software.ami
+    if given != "auto":
+        return SelectedAmi(given, find_ami(given))
+    ami = choose_ami([image.known] if image and image.known else [])
+    return SelectedAmi(ami.ssm_parameter, ami) if ami else None

@@ -1,5 +1,6 @@
 """The environment file: its shape (model), its places (source), and reading one into the other (reader)."""
 
+from stacks.domain.environment.fleet_settings import Fallback, Fleet, Shift, Window
 from stacks.domain.environment.model import (
     Capacity,
     CdkSettings,
@@ -21,6 +22,8 @@ __all__ = [
     "CdkSettings",
     "Cluster",
     "Environment",
+    "Fallback",
+    "Fleet",
     "Job",
     "Loaded",
     "Network",
@@ -28,10 +31,12 @@ __all__ = [
     "Path",
     "Position",
     "SharedStorage",
+    "Shift",
     "SlurmSettings",
     "Software",
     "Source",
     "Storage",
+    "Window",
     "format_path",
     "read",
     "read_source",

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from stacks.domain.environment.fleet_settings import Fleet, Shift
 from stacks.domain.environment.part import Framework, Model
 from stacks.domain.environment.slurm_settings import SlurmSettings
 
@@ -359,9 +360,14 @@ class Environment(Model):
     network: Network
     storage: Storage = Storage()
     capacity: Annotated[dict[PartName, Capacity], Field(min_length=1)]
-    clusters: Annotated[dict[PartName, Cluster], Field(min_length=1)]
+    clusters: Annotated[dict[PartName, Cluster], Field(description="training nodes by name")] = {}
     software: Software = Software()
     jobs: dict[PartName, Job] = {}
+    fleets: Annotated[dict[PartName, Fleet], Field(description="serving nodes by name")] = {}
+    shifts: Annotated[
+        dict[PartName, Shift],
+        Field(description="capacity that serves in windows and trains outside, by name"),
+    ] = {}
     suppress: Annotated[
         tuple[Suppression, ...],
         Field(description="a list of findings that are accepted, each with its reason"),

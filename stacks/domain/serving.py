@@ -1,0 +1,117 @@
+"""What serves which model on which chips, as dated data: engines, tensor degrees, model families, parts of a start."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from stacks.domain.catalog.loading import read_data
+from stacks.domain.software import Image, images
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """An engine on some instance families, and the SDK of the image that the kit takes for it."""
+
+    engine: str
+    framework: str
+    purpose: str
+    families: frozenset[str]
+    sdk: str
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class ServingDegrees:
+    """Legal tensor-parallel degrees of a type; others are refused by the serving stacks."""
+
+    type: str
+    logical_cores: int
+    degrees: tuple[int, ...]
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSupport:
+    """A row means: named as supported; no row means "not listed", not "impossible"."""
+
+    engine: str
+    model_family: str
+    families: frozenset[str]
+    state: str
+    source: str
+    as_of: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StartPart:
+    engine: str
+    """Or "any"."""
+    what: str
+    low_seconds: int
+    high_seconds: int
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuImage:
+    uri: str
+    vllm: str
+    ami_reference: str
+    source: str
+    as_of: str
+
+
+@functools.cache
+def engines() -> tuple[Engine, ...]:
+    return tuple(
+        Engine(**{**row, "families": frozenset(row["families"])})
+        for row in read_data("serving.json")["engines"]
+    )
+
+
+@functools.cache
+def serving_degrees() -> dict[str, ServingDegrees]:
+    """By instance type; a type without a row has no table."""
+    rows = read_data("serving.json")["tensor_degrees"]
+    return {row["type"]: ServingDegrees(**{**row, "degrees": tuple(row["degrees"])}) for row in rows}
+
+
+@functools.cache
+def model_support() -> tuple[ModelSupport, ...]:
+    return tuple(
+        ModelSupport(**{**row, "families": frozenset(row["families"])})
+        for row in read_data("serving.json")["models"]
+    )
+
+
+def start_parts(engine: str) -> tuple[StartPart, ...]:
+    """In their order: the instance first."""
+    rows = (StartPart(**row) for row in read_data("serving.json")["start_parts"])
+    mine = [part for part in rows if part.engine in ("any", engine)]
+    return tuple(sorted(mine, key=lambda part: part.engine != "any"))
+
+
+def gpu_image() -> GpuImage:
+    """What GPU replicas run unless the file says otherwise."""
+    return GpuImage(**read_data("serving.json")["gpu_images"][0])
+
+
+def engine_on(engine: str, family: str) -> Engine | None:
+    """None where the engine does not run on the instance family."""
+    return next((e for e in engines() if e.engine == engine and family in e.families), None)
+
+
+def serving_image(engine: str, family: str) -> Image | None:
+    """The kit's choice; None where there is none (always with "custom")."""
+    row = engine_on(engine, family)
+    if row is None:
+        return None
+    return next(
+        (i for i in images() if (i.framework, i.purpose, i.sdk) == (row.framework, row.purpose, row.sdk)),
+        None,
+    )
