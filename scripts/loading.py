@@ -13,6 +13,7 @@ from stacks.domain.live import LiveFacts
 from stacks.domain.lock import Lock, lock_path, read_lock
 from stacks.domain.plan import Plan, make_plan
 from stacks.domain.rules import in_file_order, not_checked, run_live_rules, run_rules, with_cost_judged
+from stacks.domain.rules.fleets import NOTHING_TO_MAKE
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ def _errors_in_the_rest(source: Source, file: Path) -> list[Finding]:
     if rest is None:
         return []
     found = run_rules(Loaded(rest, source, file), load_catalog())
-    return [finding for finding in found if finding.severity is Severity.ERROR]
+    # What was taken out may be all that there was to make.
+    return [f for f in found if f.severity is Severity.ERROR and f.id != NOTHING_TO_MAKE]
 
 
 def load_plan(file: Path, *, local: bool = False, basis: Basis | None = None) -> LoadedPlan:

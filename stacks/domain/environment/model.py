@@ -360,7 +360,7 @@ class Environment(Model):
     network: Network
     storage: Storage = Storage()
     capacity: Annotated[dict[PartName, Capacity], Field(min_length=1)]
-    clusters: Annotated[dict[PartName, Cluster], Field(description="training nodes by name")] = {}
+    clusters: dict[PartName, Cluster] = {}
     software: Software = Software()
     jobs: dict[PartName, Job] = {}
     fleets: Annotated[dict[PartName, Fleet], Field(description="serving nodes by name")] = {}

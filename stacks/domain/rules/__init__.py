@@ -13,6 +13,7 @@ from stacks.domain.live import LiveFacts
 from stacks.domain.plan import Plan, make_plan
 from stacks.domain.rules import (
     capacity,
+    fleets,
     instances,
     job_times,
     limits,
@@ -73,6 +74,7 @@ _FILE_RULES: tuple[Rule, ...] = (
     *job_times.RULES,
     *storage.RULES,
     *ultraservers.RULES,
+    *fleets.RULES,
     *slurm.RULES,
     *slurm_versions.RULES,
     *node_images.RULES,

@@ -21,7 +21,7 @@ def job_names_a_cluster(facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 ("jobs", name, "cluster"),
                 repr(job.cluster),
-                one_of(names),
+                one_of(names) or "the name of an entry under `clusters`",
                 "no such cluster",
                 f"did you mean {near!r}?" if near else "",
             )

@@ -189,7 +189,7 @@ def test_billion_laughs_end_in_a_finding(tmp_path: Path) -> None:
         ({"network.zone_id": "us-east-2a"}, "zone letters are not"),
         ({"capacity.hourly.id": ""}, "capacity.hourly.id: '' given"),
         ({"clusters": ["train"]}, "clusters: a list given; allowed: a mapping"),
-        ({"clusters": {}}, "clusters: a mapping given"),
+        ({"clusters": {}}, "no clusters and no fleets given"),
         (
             {"jobs.smoke.command": "python3 train.py"},
             "jobs.smoke.command: 'python3 train.py' given; allowed: a list",

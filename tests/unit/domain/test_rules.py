@@ -128,6 +128,7 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [{}, {**BLOCK, "clusters.train.placement_group": "no"}, {"clusters.train.placement_group": "no", "clusters.train.nodes": 1}],
     ),
     "NK224": ([({"network.cidr": "172.17.0.0/16"}, "network.cidr")], [{}, {"network.cidr": "172.18.0.0/16"}]),
+    "NK700": ([({"clusters": {}, "jobs": {}}, "clusters")], [{}]),
     "NK230": ([({f"{JOB}.cluster": "trian"}, f"{JOB}.cluster")], [{}]),
     "NK231": ([({f"{JOB}.nodes": 5}, f"{JOB}.nodes")], [{f"{JOB}.nodes": 4}, {f"{JOB}.nodes": 1}]),
     "NK232": (
