@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
+import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -22,6 +25,9 @@ NEURONKIT = str(Path(sys.executable).with_name("neuronkit"))
 RUNS = 5
 MANY_ULTRASERVERS = ROOT / "tests" / "data" / "scale" / "ultraservers-500032-chips.yaml"
 LARGEST_STARTER = "trn2-pilot"
+SLURM_STARTER = "trn1-slurm"
+SLURM_NODES_MAX = 2_047
+"""Of one PCS cluster beside its login node; the tests render 31,248 without a cluster."""
 # getrusage counts in KiB on Linux and in bytes on macOS.
 MAXRSS_PER_MIB = 1024 * 1024 if sys.platform == "darwin" else 1024
 
@@ -74,6 +80,8 @@ def main() -> None:
         scale(file, work)
         synthesis(file, work)
         deployment(file, work)
+        slurm_scripts(work)
+        slurm_launches(work)
 
 
 def scale(file: Path, work: Path) -> None:
@@ -133,6 +141,76 @@ def deployment(file: Path, work: Path) -> None:
         show(Measurement("local deploy + destroy of trn2-pilot (of 3)", tuple(seconds), "target 30 s"))
     finally:
         local_cloud.stop(state_dir)
+
+
+def slurm_scripts(work: Path) -> None:
+    """As many nodes as PCS takes against 4: the script that is submitted is the same."""
+    files = {nodes: slurm_file(work, nodes) for nodes in (4, SLURM_NODES_MAX)}
+    few, many = side_by_side(
+        *(
+            Subject(
+                f"neuronkit render, {nodes} Slurm nodes",
+                [NEURONKIT, "render", str(file), "-o", str(work / f"slurm-{nodes}")],
+                work,
+            )
+            for nodes, file in files.items()
+        )
+    )
+    show_ratio(f"render of {SLURM_NODES_MAX} Slurm nodes : 4", many, few, "target about 1")
+    sizes = [(work / f"slurm-{nodes}/jobs/smoke/job.sbatch").stat().st_size for nodes in files]
+    print(f"  job.sbatch: {sizes[0]} bytes for 4 nodes, {sizes[1]} for {SLURM_NODES_MAX}", flush=True)
+
+
+def slurm_launches(work: Path) -> None:
+    """On 64 virtual nodes of a real Slurm behind the local cloud: a launch until Slurm has the job."""
+    if shutil.which("slurmctld") is None:
+        print("launch on 64 Slurm nodes: not measured, Slurm is not installed here", flush=True)
+        return
+    file, state_dir = slurm_file(work, 64), work / "slurm-cloud"
+    local_cloud.start(state_dir)
+    environment = {**os.environ, "NEURONKIT_LOCAL_CLOUD_DIR": str(state_dir)}
+    try:
+        for verb in ("bootstrap", "image build", "deploy"):
+            yes = [] if verb == "bootstrap" else ["--yes"]
+            run([NEURONKIT, "--local", *verb.split(), str(file), *yes], work, environment)
+        seconds, own = [], []
+        for _ in range(RUNS):
+            started, before = time.perf_counter(), used_seconds()
+            run([NEURONKIT, "--local", "launch", str(file), "smoke"], work, environment)
+            seconds.append(time.perf_counter() - started)
+            own.append(used_seconds() - before)
+            for run_name in active_runs(file, work, environment):
+                run(
+                    [NEURONKIT, "--local", "status", str(file), "--cancel", run_name],
+                    work,
+                    environment,
+                )
+        show(Measurement("launch on 64 Slurm nodes, until submitted", tuple(seconds)))
+        show(Measurement("  of it the command's own processor time", tuple(own), "target 1 s"))
+        run([NEURONKIT, "--local", "destroy", str(file), "--yes"], work, environment)
+    finally:
+        local_cloud.stop(state_dir)
+
+
+def slurm_file(work: Path, nodes: int) -> Path:
+    file = work / f"slurm-{nodes}.yaml"
+    run([NEURONKIT, "init", f"slurm-{nodes}", "--from", SLURM_STARTER, "-o", str(file)], work)
+    text = file.read_text(encoding="utf-8")
+    file.write_text(re.sub(r"(?m)^(    nodes:) \d+", rf"\1 {nodes}", text), encoding="utf-8")
+    return file
+
+
+def active_runs(file: Path, work: Path, environment: dict[str, str]) -> list[str]:
+    command = [NEURONKIT, "--local", "--json", "status", str(file)]
+    done = subprocess.run(command, cwd=work, env=environment, capture_output=True, text=True, check=True)
+    ended = ("COMPLETED", "CANCELLED", "FAILED")
+    return [one["run"] for one in json.loads(done.stdout)["runs"] if not one["state"].startswith(ended)]
+
+
+def used_seconds() -> float:
+    """Processor time of all processes that were started here and have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def side_by_side(*subjects: Subject) -> list[Measurement]:
