@@ -18,6 +18,7 @@ model_memory  Job             -> MemoryEstimate       weights and training state
 plan          Environment + Lock + Catalog -> Plan    nodes, chips, cores, interfaces, images, names
 price_file, price_list                                the user's own prices; which row of AWS's list is meant
 prices        Catalog, price files, AWS's list        what one unit costs, and who says so
+token_cost    a price and a rate                      dollars for a million tokens
 cost          Plan + Prices   -> Cost                 lines with source and date; unknown stays unknown
 quotas        Plan + LiveFacts -> states              enough, short by so many vCPUs, or not checked
 rules         Environment     -> findings             id, where, given, allowed, fix, source
