@@ -69,6 +69,8 @@ class FallbackPlan:
     mode: str
     weight_percent: int
     """GPU's share while nothing is wrong: 0 with overflow, 100 with model."""
+    back: str
+    """How requests return to Neuron: "gradual" or "at-once"."""
     image: ImagePlan | None
     ami: AmiPlan | None
     capacity_name: str
@@ -240,6 +242,7 @@ def _fallback(
         replicas_maximum=fallback.replicas_maximum,
         mode=fallback.mode,
         weight_percent=weights[fallback.mode],
+        back=fallback.back,
         image=image_plan(selection.fallback_images.get(name), lock),
         ami=ami_plan(selection.fallback_amis.get(name), lock),
         capacity_name=fallback.capacity,

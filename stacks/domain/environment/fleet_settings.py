@@ -151,6 +151,12 @@ class Fallback(Model):
     weight_percent: Annotated[
         int, Field(ge=0, le=100, description="with weighted: the share of requests that GPUs serve: 0 to 100")
     ] = 0
+    back: Annotated[
+        Literal["gradual", "at-once"],
+        Field(
+            description="how requests return when Neuron is healthy again: a quarter each minute, or at once"
+        ),
+    ] = "gradual"
     replicas_minimum: Annotated[int, Field(ge=0, le=100, description="GPU replicas that always run")] = 0
     replicas_maximum: Annotated[int, Field(ge=1, le=100, description="GPU replicas at most")] = 1
     gpus_per_replica: Annotated[int, Field(ge=1, le=16, description="GPUs of one replica: 1 to 16")] = 1
