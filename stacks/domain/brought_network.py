@@ -12,6 +12,8 @@ class BroughtNetwork:
     vpc_id: str
     subnet_id: str
     security_group_id: str
+    load_balancer_subnet_ids: tuple[str, ...] = ()
+    """In two zones, where there are fleets."""
 
 
 def brought_network(environment: Environment) -> BroughtNetwork | None:
@@ -21,4 +23,6 @@ def brought_network(environment: Environment) -> BroughtNetwork | None:
         return None
     assert network.subnet_id is not None, "a rule asks for it"
     assert network.security_group_id is not None, "a rule asks for it"
-    return BroughtNetwork(network.vpc, network.subnet_id, network.security_group_id)
+    return BroughtNetwork(
+        network.vpc, network.subnet_id, network.security_group_id, network.load_balancer_subnet_ids
+    )

@@ -34,6 +34,31 @@ OUTPUT_LOGIN_NODE_GROUP_ID = "LoginNodeGroupId"
 OUTPUT_SHARED_STORAGE_ID = "SharedStorageId"
 OUTPUT_IMAGE_PIPELINE_ARN = "ImagePipelineArn"
 """With the Slurm version behind it, without its dot: one pipeline a version."""
+OUTPUT_ECS_CLUSTER = "EcsClusterName"
+OUTPUT_SERVICES = "ServiceNames"
+"""Of the replicas on Neuron, with commas between them, in the order of the slices."""
+OUTPUT_GPU_SERVICE = "GpuServiceName"
+OUTPUT_CAPACITY_PROVIDER = "CapacityProviderName"
+OUTPUT_AUTO_SCALING_GROUP = "AutoScalingGroupName"
+OUTPUT_GPU_AUTO_SCALING_GROUP = "GpuAutoScalingGroupName"
+OUTPUT_LOAD_BALANCER = "LoadBalancerArn"
+OUTPUT_LOAD_BALANCER_DNS_NAME = "LoadBalancerDnsName"
+OUTPUT_LISTENER_RULE = "ListenerRuleArn"
+"""Of the rule whose weights the controllers set."""
+OUTPUT_NEURON_TARGET_GROUP = "NeuronTargetGroupArn"
+OUTPUT_GPU_TARGET_GROUP = "GpuTargetGroupArn"
+OUTPUT_WAKER_TARGET_GROUP = "WakerTargetGroupArn"
+OUTPUT_WAKER_FUNCTION = "WakerFunctionName"
+OUTPUT_FALLBACK_FUNCTION = "FallbackFunctionName"
+OUTPUT_FALLBACK_PARAMETER = "FallbackParameterName"
+OUTPUT_ARTIFACTS_ID = "ArtifactsFileSystemId"
+OUTPUT_COMPILE_TASK_DEFINITION = "CompileTaskDefinitionArn"
+OUTPUT_COMPILE_CAPACITY_PROVIDER = "CompileCapacityProvider"
+OUTPUT_COMPILE_SUBNET_ID = "CompileSubnetId"
+OUTPUT_COMPILE_SECURITY_GROUP_ID = "CompileSecurityGroupId"
+"""The last two only where the compile task has a network interface of its own."""
+PARAMETER_FIRST_DEPLOY = "FirstDeploy"
+"""A parameter of a fleet's stack: "true" makes its services without a task, and must be "false" ever after."""
 
 NODE_IMAGE_PREFIX = "node-image:slurm-"
 NODE_IMAGE_TAG = "neuronkit:node-image"
@@ -87,6 +112,11 @@ def stack_names(
         clusters=tuple((cluster, f"{environment}-cluster-{cluster}") for cluster in clusters),
         fleets=tuple((fleet, f"{environment}-fleet-{fleet}") for fleet in fleets),
     )
+
+
+def fallback_parameter(environment: str, fleet: str) -> str:
+    """Of Systems Manager; holds {"mode", "until", "reason"} as JSON."""
+    return f"/neuronkit/{environment}/fleets/{fleet}/fallback"
 
 
 def job_definition_name(environment: str, job: str) -> str:

@@ -196,6 +196,8 @@ class Plan:
     fleets: tuple[FleetPlan, ...] = ()
     built_images: tuple[NodeImagePlan, ...] = ()
     """The node images that the kit builds for Slurm clusters."""
+    second_zone_id: str | None = None
+    """Of the region: for load balancers, which take two zones. None where the catalog knows no other."""
 
     @property
     def stacks(self) -> StackNames:
@@ -258,7 +260,13 @@ def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> 
         jobs=jobs,
         built_images=node_image_plans(environment, lock),
         fleets=tuple(fleet_plan(environment, name, selection, lock, catalog) for name in environment.fleets),
+        second_zone_id=_second_zone(environment, catalog),
     )
+
+
+def _second_zone(environment: Environment, catalog: Catalog) -> str | None:
+    zones = catalog.regions.get(environment.region, ())
+    return next((zone for zone in sorted(zones) if zone != environment.network.zone_id), None)
 
 
 def _projected(environment: Environment, name: str, chip: Chip) -> ProjectedCluster:

@@ -91,3 +91,16 @@ def node_subnet_cidr(vpc_cidr: str) -> str:
 def public_subnet_cidr(vpc_cidr: str) -> str:
     """The first /28: it holds the NAT gateway and nothing else."""
     return str(next(ipaddress.IPv4Network(vpc_cidr).subnets(new_prefix=28)))
+
+
+PUBLIC_BALANCER_PREFIX_MAX = 23
+"""A VPC that is smaller than /23 has no room below the nodes for load balancers of both kinds."""
+
+
+def load_balancer_subnet_cidrs(vpc_cidr: str, *, public: bool) -> tuple[str, str]:
+    """/27, the least that an Application Load Balancer takes (Elastic Load Balancing guide, subnets), behind the NAT
+    gateway's. Each kind has places of its own, so that one can come or go without moving the other.
+    """
+    places = list(ipaddress.IPv4Network(vpc_cidr).subnets(new_prefix=27))
+    first = 3 if public else 1
+    return str(places[first]), str(places[first + 1])

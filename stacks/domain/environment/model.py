@@ -89,6 +89,13 @@ class Network(Model):
             description="with a VPC of yours: the nodes' security group; else null",
         ),
     ] = None
+    load_balancer_subnet_ids: Annotated[
+        tuple[Annotated[str, Field(pattern=r"^subnet-[0-9a-f]{8,17}$")], ...],
+        Field(
+            description="with a VPC of yours and fleets: subnets in two zones or more for their load balancers; "
+            "else empty"
+        ),
+    ] = ()
     cidr: Annotated[str, Field(description="the VPC's IPv4 range, for example 10.42.0.0/16")] = "10.42.0.0/16"
     zone_id: Annotated[
         str,
