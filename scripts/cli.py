@@ -32,6 +32,7 @@ VERBS = {
     "launch": "start a job, or join the run that is there",
     "status": "say what runs, and why something does not",
     "logs": "print the log of a run",
+    "bench-serving": "load an endpoint that serves a model, and measure it",
     "destroy": "remove everything that is ours, and prove it",
     "leftovers": "list what outlived the stacks",
     "catalog": "instance types, chips, images and their sources",
@@ -50,7 +51,7 @@ class LazyVerbs(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in VERBS:
             return None
-        verb: click.Command = importlib.import_module(f"scripts.verbs.{cmd_name}").command
+        verb: click.Command = importlib.import_module(f"scripts.verbs.{cmd_name.replace('-', '_')}").command
         return verb
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
