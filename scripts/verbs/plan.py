@@ -37,6 +37,11 @@ from scripts.console import Console
     type=click.Choice(["deployed"]),
     help="Compare with what is deployed: resources added, removed, changed in place or replaced, and the cost of both.",
 )
+@click.option(
+    "--timetable",
+    metavar="WEEK",
+    help="An ISO week such as 2026-W50: every switch of the shifts in it, with local and UTC times. A dry run.",
+)
 @click.pass_obj
 def command(
     console: Console,
@@ -46,6 +51,7 @@ def command(
     as_of: datetime | None,
     assume: tuple[str, ...],
     against: str | None,
+    timetable: str | None,
 ) -> int:
     """Say what FILE would make: nodes, chips, cores, images, cost with its sources, quota needs, timeline.
 
@@ -57,7 +63,9 @@ def command(
     from stacks.domain.findings import has_errors, in_words
     from stacks.domain.live import LiveFacts
     from stacks.domain.plan_report import plan_document, plan_text
+    from stacks.domain.timetable import parse_week, timetables_of
 
+    week = None if timetable is None else parse_week(timetable)
     today = (as_of or datetime.now(UTC)).date()
     loaded = load_priced_plan(console, file, price_file=price_file, as_of=today, assume=assume)
     catalog, facts, error = load_catalog(), LiveFacts(), None
@@ -75,6 +83,10 @@ def command(
             console.progress(line)
     document = plan_document(loaded.plan, loaded.cost, findings, catalog, facts, judged.not_checked)
     text = plan_text(loaded.plan, loaded.cost, catalog, facts)
+    if week is not None:
+        tables = timetables_of(loaded.plan, week)
+        document["timetable"] = [table.as_dict() for table in tables]
+        text = "\n\n".join([text, *(table.text() for table in tables)])
     if against is not None:
         from scripts.deployed_comparison import compare_with_deployed
 

@@ -11,6 +11,9 @@ selection     Environment     -> Selection            the image of each job and 
 pinned        Selection + Lock -> AMIs, images         with their ids and digests, where the lock has them
 node_image_sources, node_image_plan                   what node images are made of, and the ones to build
 fleet_plan    Environment     -> FleetPlan            slices, image, AMI, times that must agree, GPU fallback
+zones         bundled data    -> rules of a time zone  from the pinned tzdata package
+windows       weekly windows  -> spans, phase          moments of local times; also part of the shift's controller
+shift_plan    Environment     -> ShiftPlan            what fleet and cluster have in and out of windows
 slurm_plan    Environment     -> SlurmPlan            node groups, queue, names of a cluster under Slurm
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets
 compatibility bundled data    -> verdicts             stacks and their lifecycle, hosts, image on driver, degrees, precisions
@@ -25,6 +28,7 @@ rules         Environment     -> findings             id, where, given, allowed,
 render, jobs  Plan            -> files and requests   runtime files, job packages, job definitions
 capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
 rendered_files Plan           -> the files that `render` writes
+timetable     ShiftPlan       -> Timetable            the switches of one week, a dry run
 timeline      Plan            -> events                what happens when, as offsets
 buildable     Plan            -> refusal               what can be planned, and not be built
 plan_report, cluster_report, slurm_report, cost_report: Plan + Cost -> document, text  what `plan` prints

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 ENVIRONMENT_TAG = "neuronkit:environment"
 CLUSTER_TAG = "neuronkit:cluster"
 FLEET_TAG = "neuronkit:fleet"
+SHIFT_TAG = "neuronkit:shift"
 CAPACITY_TAG = "neuronkit:capacity"
 OFFERING_TAG = "neuronkit:offering"
 OWNER_TAG = "neuronkit:owner"
@@ -57,6 +58,10 @@ OUTPUT_COMPILE_CAPACITY_PROVIDER = "CompileCapacityProvider"
 OUTPUT_COMPILE_SUBNET_ID = "CompileSubnetId"
 OUTPUT_COMPILE_SECURITY_GROUP_ID = "CompileSecurityGroupId"
 """The last two only where the compile task has a network interface of its own."""
+OUTPUT_SHIFT_FUNCTION = "ShiftFunctionName"
+OUTPUT_SHIFT_PARAMETER = "ShiftParameterName"
+METRICS_NAMESPACE = "neuronkit/serving"
+"""Of CloudWatch, with the dimensions Environment, Fleet and Side."""
 PARAMETER_FIRST_DEPLOY = "FirstDeploy"
 """A parameter of a fleet's stack: "true" makes its services without a task, and must be "false" ever after."""
 
@@ -83,12 +88,17 @@ class StackNames:
     """None where no cluster needs a node image of the kit's."""
     clusters: tuple[tuple[str, str], ...]
     fleets: tuple[tuple[str, str], ...] = ()
+    shifts: tuple[tuple[str, str], ...] = ()
 
     @property
     def all(self) -> tuple[str, ...]:
         made = (self.network,) if self.network else ()
         image = (self.image,) if self.image else ()
-        return (*made, self.storage, *image, *(stack for _, stack in (*self.clusters, *self.fleets)))
+        parts = (*self.clusters, *self.fleets, *self.shifts)
+        return (*made, self.storage, *image, *(stack for _, stack in parts))
+
+    def of_shift(self, shift: str) -> str:
+        return dict(self.shifts)[shift]
 
     def of_fleet(self, fleet: str) -> str:
         return dict(self.fleets)[fleet]
@@ -101,6 +111,7 @@ def stack_names(
     environment: str,
     clusters: tuple[str, ...],
     fleets: tuple[str, ...] = (),
+    shifts: tuple[str, ...] = (),
     *,
     network: bool = True,
     image: bool = False,
@@ -111,12 +122,28 @@ def stack_names(
         image=f"{environment}-image" if image else None,
         clusters=tuple((cluster, f"{environment}-cluster-{cluster}") for cluster in clusters),
         fleets=tuple((fleet, f"{environment}-fleet-{fleet}") for fleet in fleets),
+        shifts=tuple((shift, f"{environment}-shift-{shift}") for shift in shifts),
     )
 
 
 def fallback_parameter(environment: str, fleet: str) -> str:
     """Of Systems Manager; holds {"mode", "until", "reason"} as JSON."""
     return f"/neuronkit/{environment}/fleets/{fleet}/fallback"
+
+
+def shift_parameter(environment: str, shift: str) -> str:
+    """Of Systems Manager; holds {"mode", "until", "reason"} as JSON."""
+    return f"/neuronkit/{environment}/shifts/{shift}"
+
+
+def shift_prefix(shift: str) -> str:
+    """In the bucket: the jobs that a shift has stopped and has to start again."""
+    return f"shifts/{shift}"
+
+
+def fallback_state_parameter(environment: str, fleet: str) -> str:
+    """What the fallback controller last saw and did, as JSON."""
+    return f"{fallback_parameter(environment, fleet)}-state"
 
 
 def job_definition_name(environment: str, job: str) -> str:

@@ -17,6 +17,7 @@ from stacks.domain.network_interfaces import NetworkInterface
 from stacks.domain.node_image_plan import NodeImagePlan, node_image_plans
 from stacks.domain.pinned import AmiPlan, ImagePlan, ami_plan, image_plan
 from stacks.domain.selection import SelectedImage, Selection, select
+from stacks.domain.shift_plan import ShiftPlan, shift_plans
 from stacks.domain.sizing import (
     interfaces_of,
     logical_core_size,
@@ -194,6 +195,7 @@ class Plan:
     jobs: tuple[JobPlan, ...]
     """Without those on a projected cluster."""
     fleets: tuple[FleetPlan, ...] = ()
+    shifts: tuple[ShiftPlan, ...] = ()
     built_images: tuple[NodeImagePlan, ...] = ()
     """The node images that the kit builds for Slurm clusters."""
     second_zone_id: str | None = None
@@ -206,6 +208,7 @@ class Plan:
             self.name,
             names,
             tuple(fleet.name for fleet in self.fleets),
+            tuple(shift.name for shift in self.shifts),
             network=self.brought_network is None,
             image=bool(self.node_images),
         )
@@ -222,6 +225,9 @@ class Plan:
     def fleet(self, name: str) -> FleetPlan:
         return next(fleet for fleet in self.fleets if fleet.name == name)
 
+    def shift(self, name: str) -> ShiftPlan:
+        return next(shift for shift in self.shifts if shift.name == name)
+
     def job(self, name: str) -> JobPlan:
         return next(job for job in self.jobs if job.name == name)
 
@@ -237,6 +243,7 @@ def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> 
         if chip is None
     )
     by_name = {cluster.name: cluster for cluster in clusters}
+    fleets = tuple(fleet_plan(environment, name, selection, lock, catalog) for name in environment.fleets)
     jobs = tuple(
         _job_plan(name, job, by_name[job.cluster], selection.images.get(name), lock)
         for name, job in environment.jobs.items()
@@ -259,7 +266,8 @@ def make_plan(environment: Environment, lock: Lock | None, catalog: Catalog) -> 
         projected=tuple(_projected(environment, name, chip) for name, chip in chips.items() if chip),
         jobs=jobs,
         built_images=node_image_plans(environment, lock),
-        fleets=tuple(fleet_plan(environment, name, selection, lock, catalog) for name in environment.fleets),
+        fleets=fleets,
+        shifts=shift_plans(environment, fleets),
         second_zone_id=_second_zone(environment, catalog),
     )
 
