@@ -1,4 +1,4 @@
-"""The environment's network: nodes in one private subnet of one zone, a way out through NAT, no way in."""
+"""The environment's network: nodes in one private subnet of one zone, a way out through NAT; a way in for public fleets only."""
 
 from __future__ import annotations
 
@@ -11,30 +11,58 @@ from constructs import Construct
 
 from stacks.constructs.acknowledged_rule import acknowledge
 from stacks.constructs.efa_security_group import EfaSecurityGroup
+from stacks.constructs.load_balancer_subnets import LoadBalancerSubnets
 from stacks.constructs.routed_subnet import RoutedSubnet
 from stacks.domain.names import OUTPUT_EFA_SECURITY_GROUP_ID, OUTPUT_NODE_SUBNET_ID, OUTPUT_VPC_ID
-from stacks.domain.sizing import node_subnet_cidr, public_subnet_cidr
+from stacks.domain.sizing import load_balancer_subnet_cidrs, node_subnet_cidr, public_subnet_cidr
 
 
 class NetworkStack(cdk.Stack):
-    """`vpc`, `node_subnet` and `efa_security_group` are for the other stacks.
+    """`vpc`, `node_subnet`, `efa_security_group` and `balancer_subnet_ids` (by "is public") are for the other stacks.
+
+    `balancers` says which kinds of load balancers the fleets have: public, internal, or none without fleets.
 
     The VPC's default security group keeps its rule "all traffic from itself": where the launch template has network
     interfaces, Batch puts a multi-node job's own interfaces into that group, and the rendezvous goes through it.
     """
 
     def __init__(
-        self, scope: Construct, id_: str, *, vpc_cidr: str, zone_id: str, **stack_arguments: Any
+        self,
+        scope: Construct,
+        id_: str,
+        *,
+        vpc_cidr: str,
+        zone_id: str,
+        second_zone_id: str | None = None,
+        balancers: frozenset[bool] = frozenset(),
+        **stack_arguments: Any,
     ) -> None:
         super().__init__(scope, id_, **stack_arguments)
         self.vpc = vpc = self._vpc(vpc_cidr)
         public = RoutedSubnet(self, "Public", vpc=vpc, zone_id=zone_id, cidr=public_subnet_cidr(vpc_cidr))
         nodes = RoutedSubnet(self, "Node", vpc=vpc, zone_id=zone_id, cidr=node_subnet_cidr(vpc_cidr))
-        nat_gateway = self._nat_gateway(public, self._internet_gateway(vpc))
+        attachment = self._internet_gateway(vpc)
+        nat_gateway = self._nat_gateway(public, attachment)
         nodes.route_out(nat_gateway_id=nat_gateway.attr_nat_gateway_id)
         self._s3_endpoint(vpc, [public.route_table, nodes.route_table])
         self.node_subnet = nodes.subnet
         self.efa_security_group = EfaSecurityGroup(self, "Efa", vpc=vpc).group
+        self.balancer_subnet_ids: dict[bool, list[str]] = {}
+        for is_public in sorted(balancers):
+            assert second_zone_id is not None, "what cannot be built was refused"
+            subnets = LoadBalancerSubnets(
+                self,
+                "PublicBalancer" if is_public else "Balancer",
+                vpc=vpc,
+                zone_ids=(zone_id, second_zone_id),
+                cidrs=load_balancer_subnet_cidrs(vpc_cidr, public=is_public),
+            )
+            self.balancer_subnet_ids[is_public] = subnets.ids
+            if not is_public:
+                subnets.route_out(nat_gateway_id=nat_gateway.attr_nat_gateway_id)
+                continue
+            for route in subnets.route_out(gateway_id=attachment.internet_gateway_id):
+                route.add_resource_dependency(attachment)
 
         cdk.CfnOutput(self, OUTPUT_VPC_ID, value=vpc.attr_vpc_id)
         cdk.CfnOutput(self, OUTPUT_NODE_SUBNET_ID, value=self.node_subnet.attr_subnet_id)

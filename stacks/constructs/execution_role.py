@@ -46,7 +46,12 @@ class ExecutionRole(Construct):
 
 
 def private_repository_arns(jobs: Iterable[JobPlan], partition: str) -> list[str]:
-    matches = [PRIVATE_REPOSITORY.match(job.image.uri) for job in jobs if job.image is not None]
+    return repository_arns((job.image.uri for job in jobs if job.image is not None), partition)
+
+
+def repository_arns(image_uris: Iterable[str], partition: str) -> list[str]:
+    """Of the images that are in a private registry."""
+    matches = [PRIVATE_REPOSITORY.match(uri) for uri in image_uris]
     return sorted(
         {
             f"arn:{partition}:ecr:{match['region']}:{match['account']}:repository/{match['name']}"
