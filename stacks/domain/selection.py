@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stacks.domain.catalog import Catalog
 from stacks.domain.environment import Cluster, Environment, Fleet, SlurmSettings
 from stacks.domain.names import node_image_reference
-from stacks.domain.serving import gpu_image, serving_image
+from stacks.domain.serving import boot_driver, gpu_image, serving_image
 from stacks.domain.software import EcsNeuronAmi, Image, choose_ami, choose_image, find_ami, find_image
 from stacks.domain.unlisted_types import with_named_types
 
@@ -128,6 +128,19 @@ def _fleet_ami(environment: Environment, fleet: Fleet, image: SelectedImage | No
         return None
     given = environment.software.ami
     if given != "auto":
-        return SelectedAmi(given, find_ami(given))
-    ami = choose_ami([image.known] if image and image.known else [])
+        return SelectedAmi(given, _with_boot_driver(find_ami(given), fleet.instance_type))
+    ami = _with_boot_driver(choose_ami(_with_runtime(image)), fleet.instance_type)
     return SelectedAmi(ami.ssm_parameter, ami) if ami else None
+
+
+def _with_runtime(image: SelectedImage | None) -> list[Image]:
+    """Of an image whose runtime nobody states, nothing can be said: then the newest AMI, and a rule says so."""
+    return [image.known] if image and image.known and image.known.runtime else []
+
+
+def _with_boot_driver(ami: EcsNeuronAmi | None, type_name: str) -> EcsNeuronAmi | None:
+    """On Inf1 a service of the AMI installs another driver when the node boots."""
+    found = boot_driver(type_name.partition(".")[0])
+    if ami is None or found is None:
+        return ami
+    return replace(ami, driver=found.driver, source=found.source, as_of=found.as_of)

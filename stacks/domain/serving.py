@@ -66,6 +66,17 @@ class GpuImage:
     as_of: str
 
 
+@dataclass(frozen=True, slots=True)
+class BootDriver:
+    """What a service of the ECS Neuron AMI installs at boot on a family, in place of the AMI's own driver."""
+
+    family: str
+    driver: str
+    source: str
+    as_of: str
+    note: str = ""
+
+
 @functools.cache
 def engines() -> tuple[Engine, ...]:
     return tuple(
@@ -99,6 +110,11 @@ def start_parts(engine: str) -> tuple[StartPart, ...]:
 def gpu_image() -> GpuImage:
     """What GPU replicas run unless the file says otherwise."""
     return GpuImage(**read_data("serving.json")["gpu_images"][0])
+
+
+def boot_driver(family: str) -> BootDriver | None:
+    rows = (BootDriver(**row) for row in read_data("serving.json")["boot_drivers"])
+    return next((row for row in rows if row.family == family), None)
 
 
 def engine_on(engine: str, family: str) -> Engine | None:

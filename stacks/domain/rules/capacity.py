@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from stacks.domain.environment import Cluster
 from stacks.domain.findings import Severity, closest, one_of
 from stacks.domain.rules.instances import UNLISTED
+from stacks.domain.rules.node_blocks import capacity_kind_of, node_blocks, nodes_maximum_of, type_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
 BLOCK_INSTANCES_MAX = 64
@@ -21,12 +22,12 @@ _HOW_TO_BUY = {
 
 def capacity_exists(facts: Facts) -> Iterator[Problem]:
     names = list(facts.environment.capacity)
-    for name, cluster in facts.environment.clusters.items():
-        if cluster.capacity not in names:
-            near = closest(cluster.capacity, names)
+    for block in node_blocks(facts.environment):
+        if block.capacity not in names:
+            near = closest(block.capacity, names)
             yield Problem(
-                ("clusters", name, "capacity"),
-                repr(cluster.capacity),
+                (*block.path, "capacity"),
+                repr(block.capacity),
                 one_of(names),
                 "no such entry under capacity",
                 f"did you mean {near!r}?" if near else "",
@@ -34,10 +35,12 @@ def capacity_exists(facts: Facts) -> Iterator[Problem]:
 
 
 def capacity_is_used(facts: Facts) -> Iterator[Problem]:
-    used = {cluster.capacity for cluster in facts.environment.clusters.values()}
+    used = {block.capacity for block in node_blocks(facts.environment)}
     for name in facts.environment.capacity:
         if name not in used:
-            yield Problem(("capacity", name), message="no cluster uses it", fix="remove it", at_key=True)
+            yield Problem(
+                ("capacity", name), message="no cluster and no fleet uses it", fix="remove it", at_key=True
+            )
 
 
 def capacity_is_bought(facts: Facts) -> Iterator[Problem]:
@@ -98,16 +101,18 @@ def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
                 "use several clusters, each with its block",
             )
     for name, capacity in facts.environment.capacity.items():
-        sizes = [_nodes(c) for c in facts.environment.clusters.values() if c.capacity == name]
-        total = sum(sizes)
+        users = [block for block in node_blocks(facts.environment) if block.capacity == name]
+        sizes = {block.words: nodes_maximum_of(facts, block) or 0 for block in users}
+        is_said = any(b.kind == "cluster" and sizes[b.words] > BLOCK_INSTANCES_MAX for b in users)
         is_one_block = capacity.kind == "capacity-block" and not capacity.ids
-        if is_one_block and total > BLOCK_INSTANCES_MAX >= max(sizes):
+        total = sum(sizes.values())
+        if is_one_block and total > BLOCK_INSTANCES_MAX and not is_said:
             yield Problem(
                 ("capacity", name),
-                f"{total} nodes in {len(sizes)} clusters",
+                f"{total} nodes in {', '.join(sizes)}",
                 f"1 to {BLOCK_INSTANCES_MAX} nodes from one block",
                 "more than a capacity block can hold",
-                "give each cluster its block",
+                "give each its block",
                 at_key=True,
             )
 
@@ -123,11 +128,11 @@ def _nodes(cluster: Cluster) -> int:
 
 
 def blocks_together_are_not_too_large(facts: Facts) -> Iterator[Problem]:
-    in_blocks = [n for n in facts.environment.clusters if facts.capacity_kind(n) == "capacity-block"]
-    total = sum(_nodes(facts.environment.clusters[name]) for name in in_blocks)
+    in_blocks = [b for b in node_blocks(facts.environment) if capacity_kind_of(facts, b) == "capacity-block"]
+    total = sum(nodes_maximum_of(facts, block) or 0 for block in in_blocks)
     if total > BLOCKS_INSTANCES_MAX:
         yield Problem(
-            ("clusters",),
+            ("clusters" if facts.environment.clusters else "fleets",),
             f"{total} nodes in capacity blocks",
             f"{BLOCKS_INSTANCES_MAX} over all blocks",
             "more than EC2 sells to one account",
@@ -136,16 +141,16 @@ def blocks_together_are_not_too_large(facts: Facts) -> Iterator[Problem]:
 
 
 def option_is_offered(facts: Facts) -> Iterator[Problem]:
-    for name, cluster in facts.environment.clusters.items():
-        instance_type, kind = facts.instance_type(name), facts.capacity_kind(name)
+    for block in node_blocks(facts.environment):
+        instance_type, kind = type_of(facts, block), capacity_kind_of(facts, block)
         if instance_type is None or kind not in ("on-demand", "spot", "capacity-block"):
             continue
         if instance_type.api_known and kind not in instance_type.purchase_options:
             yield Problem(
-                ("clusters", name, "capacity"),
+                (*block.path, "capacity"),
                 kind,
                 one_of(sorted(instance_type.purchase_options)),
-                f"EC2 did not list {cluster.instance_type} as sold this way",
+                f"EC2 did not list {block.type_name} as sold this way",
                 "ask EC2 (DescribeInstanceTypes, SupportedUsageClasses) before you count on it",
             )
 

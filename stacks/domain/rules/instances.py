@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from stacks.domain.catalog import region_of_zone_id
 from stacks.domain.findings import Severity, closest, one_of
 from stacks.domain.live import CouldNotAsk
+from stacks.domain.rules.node_blocks import (
+    NodeBlock,
+    logical_core_size_of,
+    neuron_blocks,
+    node_blocks,
+    type_of,
+)
 from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 
 OTHER_PARTITIONS = ("us-gov-", "cn-", "us-iso", "eu-iso", "eusc-")
@@ -52,26 +59,26 @@ def zone_exists(facts: Facts) -> Iterator[Problem]:
 
 
 def type_exists(facts: Facts) -> Iterator[Problem]:
-    for name, cluster in facts.environment.clusters.items():
-        if facts.instance_type(name) is None and not facts.is_projected(name):
-            near = facts.catalog.closest(cluster.instance_type)
-            unverified = facts.catalog.unverified.get(cluster.instance_type)
+    for block in node_blocks(facts.environment):
+        is_projected = block.kind == "cluster" and facts.is_projected(block.name)
+        if type_of(facts, block) is None and not is_projected:
+            unverified = facts.catalog.unverified.get(block.type_name)
             yield Problem(
-                ("clusters", name, "instance_type"),
-                repr(cluster.instance_type),
+                (*block.path, "instance_type"),
+                repr(block.type_name),
                 "a type that `neuronkit catalog` lists",
                 f"no such EC2 instance type{f' ({unverified.why})' if unverified else ''}",
-                _fix_of_unknown_type(facts, cluster.instance_type, near),
+                _fix_of_unknown_type(facts, block),
             )
 
 
-def _fix_of_unknown_type(facts: Facts, name: str, near: str | None) -> str:
+def _fix_of_unknown_type(facts: Facts, block: NodeBlock) -> str:
     """A name of a family that no API names may be a real one that AWS gave to the user."""
-    shapes = [
-        u.shape for u in facts.catalog.ultraservers if u.shape and name.lower().startswith(_family(u.shape))
-    ]
+    near = facts.catalog.closest(block.type_name)
+    family = block.type_name.lower()
+    shapes = [u.shape for u in facts.catalog.ultraservers if u.shape and family.startswith(_family(u.shape))]
     meant = f"did you mean {near!r}?" if near else ""
-    if not shapes:
+    if not shapes or block.kind != "cluster":
         return meant
     return f"if AWS gave you this name, say what a node is made of with `shape: {shapes[0]}` or {one_of(shapes[1:])}"
 
@@ -81,28 +88,34 @@ def _family(shape: str) -> str:
 
 
 def type_has_chips(facts: Facts) -> Iterator[Problem]:
-    for name, cluster in facts.environment.clusters.items():
-        instance_type = facts.instance_type(name)
+    for block in neuron_blocks(facts.environment):
+        instance_type = type_of(facts, block)
         if instance_type is not None and not instance_type.is_neuron:
+            is_cluster = block.kind == "cluster"
+            what = (
+                "a cluster of this kit trains on Neuron chips"
+                if is_cluster
+                else "a fleet serves on Neuron chips"
+            )
             yield Problem(
-                ("clusters", name, "instance_type"),
-                repr(cluster.instance_type),
+                (*block.path, "instance_type"),
+                repr(block.type_name),
                 "a type with Neuron chips",
-                "has GPUs, and a cluster of this kit trains on Neuron chips",
-                "choose one from `neuronkit catalog`",
+                f"has GPUs, and {what}",
+                f"choose one from `neuronkit catalog`{'' if is_cluster else '; GPUs belong under fallback'}",
             )
 
 
 def type_is_in_region(facts: Facts) -> Iterator[Problem]:
     region = facts.environment.region
-    for name, cluster in facts.environment.clusters.items():
-        instance_type = facts.instance_type(name)
+    for block in node_blocks(facts.environment):
+        instance_type = type_of(facts, block)
         if instance_type is None or not instance_type.api_known or region not in facts.catalog.regions:
             continue
         if region not in instance_type.regions:
             yield Problem(
-                ("clusters", name, "instance_type"),
-                repr(cluster.instance_type),
+                (*block.path, "instance_type"),
+                repr(block.type_name),
                 one_of(instance_type.regions) if instance_type.regions else "",
                 f"not offered in {region}; it is in: {', '.join(instance_type.regions) or 'no region that is known'}",
                 "change region and zone_id, or the type",
@@ -111,40 +124,40 @@ def type_is_in_region(facts: Facts) -> Iterator[Problem]:
 
 def type_is_in_zone(facts: Facts) -> Iterator[Problem]:
     zone_id, region = facts.environment.network.zone_id, facts.environment.region
-    for name, cluster in facts.environment.clusters.items():
-        instance_type = facts.instance_type(name)
+    for block in node_blocks(facts.environment):
+        instance_type = type_of(facts, block)
         zones = instance_type.zone_ids.get(region, ()) if instance_type else ()
         if zones and region_of_zone_id(zone_id) == region and zone_id not in zones:
             yield Problem(
                 ("network", "zone_id"),
                 repr(zone_id),
                 one_of(zones),
-                f"{cluster.instance_type} (cluster {name}) is not offered in this zone",
+                f"{block.type_name} ({block.words}) is not offered in this zone",
                 f"write {zones[0]}",
             )
 
 
 def logical_core_size_fits_chip(facts: Facts) -> Iterator[Problem]:
-    for name, cluster in facts.environment.clusters.items():
-        instance_type = facts.instance_type(name)
+    for block in neuron_blocks(facts.environment):
+        instance_type, size = type_of(facts, block), logical_core_size_of(facts, block)
         chip = instance_type.chip if instance_type else None
-        if chip and cluster.logical_core_size and cluster.logical_core_size not in chip.logical_core_sizes:
+        if chip and size and size not in chip.logical_core_sizes:
             yield Problem(
-                ("clusters", name, "logical_core_size"),
-                str(cluster.logical_core_size),
-                one_of(str(size) for size in chip.logical_core_sizes),
+                (*block.path, "logical_core_size"),
+                str(size),
+                one_of(str(each) for each in chip.logical_core_sizes),
                 f"{chip.name} cannot join its physical cores so",
                 "leave the key out",
             )
 
 
 def logical_core_size_is_known(facts: Facts) -> Iterator[Problem]:
-    for name, cluster in facts.environment.clusters.items():
-        instance_type = facts.instance_type(name)
+    for block in neuron_blocks(facts.environment):
+        instance_type = type_of(facts, block)
         chip = instance_type.chip if instance_type else None
-        if chip and cluster.logical_core_size is None and chip.default_logical_core_size is None:
+        if chip and logical_core_size_of(facts, block) is None and chip.default_logical_core_size is None:
             yield Problem(
-                ("clusters", name),
+                block.path,
                 "no logical_core_size",
                 one_of(str(size) for size in chip.logical_core_sizes),
                 f"no source states the default of {chip.name}: {chip.note}",
@@ -154,8 +167,8 @@ def logical_core_size_is_known(facts: Facts) -> Iterator[Problem]:
 
 
 def _types_without_offerings(facts: Facts) -> Iterator[object]:
-    for name in facts.environment.clusters:
-        instance_type = facts.instance_type(name)
+    for block in node_blocks(facts.environment):
+        instance_type = type_of(facts, block)
         if instance_type is not None and not instance_type.api_known:
             yield CouldNotAsk(f"no API names {instance_type.name}")
 
@@ -180,7 +193,7 @@ RULES = (
     ),
     Rule(
         "NK207", Severity.ERROR, "type not offered in the zone",
-        "a cluster lives in one zone, and few zones have the chips", OFFERINGS_SOURCE, type_is_in_zone, UNLISTED, can_be_forced=True,
+        "nodes live in one zone, and few zones have the chips", OFFERINGS_SOURCE, type_is_in_zone, UNLISTED, can_be_forced=True,
     ),
     Rule(
         "NK208", Severity.ERROR, "logical core size the chip does not have",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stacks.domain.findings import Severity, one_of
 from stacks.domain.network_interfaces import ip_addresses_per_node
+from stacks.domain.rules.node_blocks import node_blocks, nodes_maximum_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
 from stacks.domain.sizing import interfaces_of, node_subnet_cidr
 
@@ -21,6 +22,8 @@ EFA_SOURCE = "EC2 user guide, efa-acc-inst-types; AWS Batch user guide, efa"
 ADDRESSES_RESERVED_PER_SUBNET = 5
 TASK_INTERFACES_PER_NODE = 1
 """Of AWS Batch."""
+LOAD_BALANCER_ADDRESSES = 8
+"""Free ones in each of its subnets (Elastic Load Balancing user guide, application-load-balancers: subnets)."""
 SLURM_CLUSTER_ADDRESSES = 3
 """The controller's, the login node's, and one of the shared file system, which may take more (a count of the kit's own parts)."""
 
@@ -123,6 +126,7 @@ def addresses_suffice(facts: Facts) -> Iterator[Problem]:
             on_batch = cluster.scheduler == "batch"
             needed += cluster.nodes * (per_node + (TASK_INTERFACES_PER_NODE if on_batch else 0))
             needed += 0 if on_batch else SLURM_CLUSTER_ADDRESSES
+    needed += _addresses_of_fleets(facts)
     if needed > free:
         yield Problem(
             ("network", "cidr"),
@@ -130,6 +134,16 @@ def addresses_suffice(facts: Facts) -> Iterator[Problem]:
             message=f"the nodes need {needed} addresses, the node subnet {node_subnet_cidr(cidr)} has {free}",
             fix="take a larger range, such as 10.42.0.0/16, or fewer nodes",
         )
+
+
+def _addresses_of_fleets(facts: Facts) -> int:
+    """Tasks are in the network of their node; each load balancer wants room to grow, each file system a mount target."""
+    of_nodes = sum(
+        nodes_maximum_of(facts, block) or 0
+        for block in node_blocks(facts.environment)
+        if block.kind != "cluster"
+    )
+    return of_nodes + len(facts.environment.fleets) * (LOAD_BALANCER_ADDRESSES + 1)
 
 
 def several_nodes_have_efa(facts: Facts) -> Iterator[Problem]:

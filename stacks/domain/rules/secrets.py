@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from stacks.domain.environment import Environment, Path
 from stacks.domain.findings import Severity
 from stacks.domain.rules.rule import Facts, Problem, Rule
 from stacks.domain.secret_words import looks_secret, names_secret, words_with_secrets
@@ -20,24 +21,38 @@ PARTITION = "aws"
 
 
 def no_plain_secrets(facts: Facts) -> Iterator[Problem]:
-    for name, job in facts.environment.jobs.items():
-        for key, value in job.environment.items():
+    environment = facts.environment
+    variables = [
+        *((("jobs", name), job.environment) for name, job in environment.jobs.items()),
+        *((("fleets", name), fleet.environment) for name, fleet in environment.fleets.items()),
+    ]
+    for (section, name), values in variables:
+        for key, value in values.items():
             if value and (names_secret(key) or looks_secret(value)):
                 yield Problem(
-                    ("jobs", name, "environment", key),
+                    (section, name, "environment", key),
                     f"a plain value for {key}",
                     "the ARN of a secret, under `secrets`",
                     "looks like a secret in plain text",
-                    f"store it in Secrets Manager and move {key} to jobs.{name}.secrets",
+                    f"store it in Secrets Manager and move {key} to {section}.{name}.secrets",
                 )
-        for index in words_with_secrets(job.command):
+    for path, words in _word_lists(environment):
+        for index in words_with_secrets(words):
             yield Problem(
-                ("jobs", name, "command", index),
+                (*path, index),
                 "a plain value",
                 "a variable that `secrets` sets",
                 "looks like a secret in plain text",
                 "store it in Secrets Manager and read it from a variable",
             )
+
+
+def _word_lists(environment: Environment) -> Iterator[tuple[Path, tuple[str, ...]]]:
+    for name, job in environment.jobs.items():
+        yield ("jobs", name, "command"), job.command
+    for name, fleet in environment.fleets.items():
+        yield ("fleets", name, "command"), fleet.command
+        yield ("fleets", name, "engine_arguments"), fleet.engine_arguments
 
 
 def no_secret_tags(facts: Facts) -> Iterator[Problem]:
@@ -63,7 +78,7 @@ def secrets_are_near(facts: Facts) -> Iterator[Problem]:
                 path,
                 f"an ARN of {its_region}",
                 f"an ARN of {region}",
-                f"the job runs in {region}: it starts only while it reaches {its_region}, too",
+                f"it is read in {region}: what needs it starts only while it reaches {its_region}, too",
                 f"replicate the secret to {region}, unless this is meant",
             )
         if account is not None and its_account != account:
@@ -97,20 +112,25 @@ def secret_references_are_whole(facts: Facts) -> Iterator[Problem]:
                 path,
                 "an ARN without its last six characters",
                 "the full ARN, such as …:secret:name-AbCdEf",
-                "the permission of the job's role would name no secret that exists",
+                "the permission of the role would name no secret that exists",
                 "copy the ARN from `aws secretsmanager describe-secret`",
             )
 
 
-def _references(facts: Facts) -> Iterator[tuple[tuple[str | int, ...], str]]:
+def _references(facts: Facts) -> Iterator[tuple[Path, str]]:
     for name, job in facts.environment.jobs.items():
         for key, arn in job.secrets.items():
             yield ("jobs", name, "secrets", key), arn
+    for name, fleet in facts.environment.fleets.items():
+        for key, arn in fleet.secrets.items():
+            yield ("fleets", name, "secrets", key), arn
+        if fleet.model.token is not None:
+            yield ("fleets", name, "model", "token"), fleet.model.token
 
 
 RULES = (
-    Rule("NK250", Severity.ERROR, "secret in plain text", "everyone who may describe the job reads it", SOURCE, no_plain_secrets, can_be_forced=True),
+    Rule("NK250", Severity.ERROR, "secret in plain text", "everyone who may describe the job or task reads it", SOURCE, no_plain_secrets, can_be_forced=True),
     Rule("NK251", Severity.ERROR, "secret in a tag", "tags show in bills and lists", SOURCE, no_secret_tags, can_be_forced=True),
-    Rule("NK252", Severity.WARNING, "secret of another region or account", "a job whose secret cannot be read never starts", REACH_SOURCE, secrets_are_near),
-    Rule("NK253", Severity.ERROR, "secret that cannot be read", "a job whose secret cannot be read never starts", ARN_SOURCE, secret_references_are_whole),
+    Rule("NK252", Severity.WARNING, "secret of another region or account", "a job or a replica whose secret cannot be read never starts", REACH_SOURCE, secrets_are_near),
+    Rule("NK253", Severity.ERROR, "secret that cannot be read", "a job or a replica whose secret cannot be read never starts", ARN_SOURCE, secret_references_are_whole),
 )  # fmt: skip

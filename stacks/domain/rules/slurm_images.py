@@ -36,13 +36,14 @@ def virtual_environments_are_used(facts: Facts) -> Iterator[Problem]:
 
 def ami_is_where_slurm_looks(facts: Facts) -> Iterator[Problem]:
     schedulers = {cluster.scheduler for cluster in facts.environment.clusters.values()}
-    if facts.environment.software.ami != "auto" and schedulers == {"slurm"}:
+    on_ecs = any(fleet.runs_on == "ec2" for fleet in facts.environment.fleets.values())
+    if facts.environment.software.ami != "auto" and "batch" not in schedulers and not on_ecs:
         yield Problem(
             ("software", "ami"),
             repr(facts.environment.software.ami),
             "auto",
-            "no cluster reads it: Slurm nodes have their own",
-            "write it as clusters.NAME.slurm.ami",
+            "nothing reads it: Slurm nodes have their own, and AWS chooses that of Managed Instances",
+            "for Slurm write it as clusters.NAME.slurm.ami",
         )
 
 

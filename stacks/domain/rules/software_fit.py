@@ -19,9 +19,12 @@ AMI_KIND_SOURCE = (
     "batch Ec2Configuration; terraform-aws-eks issue 2060"
 )
 WRONG_AMIS = (
-    (r"^/aws/service/eks/", "made for Kubernetes nodes, not for AWS Batch: it has no ECS agent"),
-    (r"/ubuntu", "AWS Batch runs multi-node jobs on Amazon Linux with ecs-init only"),
-    (r"/amazon-linux-2/", "AWS Batch makes no environments of Amazon Linux 2 since 2026-06-30"),
+    (r"^/aws/service/eks/", "made for Kubernetes nodes, not for AWS Batch and ECS: it has no ECS agent"),
+    (r"/ubuntu", "has no ECS agent; AWS Batch runs multi-node jobs on Amazon Linux with ecs-init only"),
+    (
+        r"/amazon-linux-2/",
+        "AWS Batch makes no environments of Amazon Linux 2 since 2026-06-30; its Neuron drivers stay old",
+    ),
     (
         r"^/aws/service/ecs/optimized-ami/(?!.*/neuron/)",
         "has no Neuron driver: a node would have no /dev/neuron0",
@@ -162,11 +165,12 @@ def unknown_ami_is_said(facts: Facts) -> Iterator[Problem]:
     given = facts.environment.software.ami
     on_batch = [name for name, c in facts.environment.clusters.items() if c.scheduler == "batch"]
     amis = [facts.selection.amis[name] for name in on_batch if name in facts.selection.amis]
+    amis += facts.selection.fleet_amis.values()
     if given != "auto" and any(ami.known is None for ami in amis):
         yield Problem(
             ("software", "ami"),
             repr(given),
-            message="not in the bundled data: whether its driver starts the jobs' images was not checked",
+            message="not in the bundled data: whether its driver starts the images was not checked",
             fix="write auto, a parameter that `neuronkit catalog --software` lists, or run a one-node job first",
         )
 
@@ -175,8 +179,9 @@ def ami_is_of_the_schedulers_kind(facts: Facts) -> Iterator[Problem]:
     """By the SSM parameter's path, which says what the AMI is made for; an AMI id says nothing."""
     given = facts.environment.software.ami
     on_batch = any(cluster.scheduler == "batch" for cluster in facts.environment.clusters.values())
+    on_ecs = any(fleet.runs_on == "ec2" for fleet in facts.environment.fleets.values())
     why = next((why for part, why in WRONG_AMIS if re.search(part, given)), None)
-    if on_batch and why is not None:
+    if (on_batch or on_ecs) and why is not None:
         yield Problem(
             ("software", "ami"),
             repr(given),
