@@ -203,3 +203,25 @@ def phase_among(found: Iterable[Span], drain_minutes: int, utc: datetime) -> Pha
             return Phase(DRAIN_SERVING, end - drain, None)
         ended = end
     return Phase(TRAIN, ended, None)
+
+
+def chains(windows: Sequence[WeeklyWindow]) -> tuple[tuple[int, int], ...]:
+    """Windows that touch, as one: first minute of the week on the clock, and minutes. They do not overlap."""
+    result: list[tuple[int, int]] = []
+    for window in sorted(windows, key=lambda window: window.week_start):
+        if result and sum(result[-1]) == window.week_start:
+            result[-1] = (result[-1][0], result[-1][1] + window.minutes)
+        else:
+            result.append((window.week_start, window.minutes))
+    if len(result) > 1 and sum(result[-1]) == result[0][0] + WEEK_MINUTES:
+        start, minutes = result.pop()
+        result[0] = (start, minutes + result[0][1])
+    return tuple(sorted(result))
+
+
+def gaps(windows: Sequence[WeeklyWindow]) -> tuple[tuple[int, int], ...]:
+    """Between chains: first minute of the week on the clock, and minutes. Empty when windows fill the week."""
+    found = chains(windows)
+    following = [*found[1:], (found[0][0] + WEEK_MINUTES, 0)]
+    between = [(sum(this), later - sum(this)) for this, (later, _) in zip(found, following, strict=True)]
+    return tuple((start % WEEK_MINUTES, minutes) for start, minutes in between if minutes)

@@ -18,7 +18,7 @@ from stacks.domain.rules import ALL_RULES, LIVE_RULES, run_rules
 from stacks.domain.rules.names_and_tags import RESERVED_VARIABLES
 from stacks.domain.software import ecs_neuron_amis
 from tests.environments import changed, loaded
-from tests.unit.domain import model_cases, node_image_cases, slurm_cases, ultraserver_cases
+from tests.unit.domain import model_cases, node_image_cases, shift_cases, slurm_cases, ultraserver_cases
 
 TODAY = date(2026, 11, 30)
 BLOCK = {"capacity": {"hourly": {"kind": "capacity-block", "id": "cr-0123456789abcdef0"}}}
@@ -298,6 +298,7 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
     **model_cases.MODEL_CASES,
     **slurm_cases.CASES,
     **node_image_cases.CASES,
+    **shift_cases.CASES,
 }  # fmt: skip
 
 
