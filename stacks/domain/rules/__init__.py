@@ -13,6 +13,14 @@ from stacks.domain.live import LiveFacts
 from stacks.domain.plan import Plan, make_plan
 from stacks.domain.rules import (
     capacity,
+    engine_arguments,
+    engine_memory,
+    engines,
+    fleet_engines,
+    fleet_fallbacks,
+    fleet_listeners,
+    fleet_software,
+    fleet_times,
     fleets,
     instances,
     job_times,
@@ -59,7 +67,7 @@ LIVE_RULES: tuple[Rule, ...] = (
 )
 """What only AWS can answer: each has `needs`."""
 
-PLAN_RULES: tuple[Rule, ...] = (*money.RULES, *limits.RULES)
+PLAN_RULES: tuple[Rule, ...] = (*money.RULES, *limits.RULES, *fleets.PLAN_RULES)
 """They look at the plan, which a file with errors does not have."""
 
 _FILE_RULES: tuple[Rule, ...] = (
@@ -76,6 +84,14 @@ _FILE_RULES: tuple[Rule, ...] = (
     *storage.RULES,
     *ultraservers.RULES,
     *fleets.RULES,
+    *fleet_software.RULES,
+    *fleet_times.RULES,
+    *fleet_listeners.RULES,
+    *fleet_fallbacks.RULES,
+    *fleet_engines.RULES,
+    *engines.RULES,
+    *engine_arguments.RULES,
+    *engine_memory.RULES,
     *shifts.RULES,
     *slurm.RULES,
     *slurm_versions.RULES,

@@ -18,7 +18,15 @@ from stacks.domain.rules import ALL_RULES, LIVE_RULES, run_rules
 from stacks.domain.rules.names_and_tags import RESERVED_VARIABLES
 from stacks.domain.software import ecs_neuron_amis
 from tests.environments import changed, loaded
-from tests.unit.domain import model_cases, node_image_cases, shift_cases, slurm_cases, ultraserver_cases
+from tests.unit.domain import (
+    engine_cases,
+    fleet_cases,
+    model_cases,
+    node_image_cases,
+    shift_cases,
+    slurm_cases,
+    ultraserver_cases,
+)
 
 TODAY = date(2026, 11, 30)
 BLOCK = {"capacity": {"hourly": {"kind": "capacity-block", "id": "cr-0123456789abcdef0"}}}
@@ -128,7 +136,6 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
         [{}, {**BLOCK, "clusters.train.placement_group": "no"}, {"clusters.train.placement_group": "no", "clusters.train.nodes": 1}],
     ),
     "NK224": ([({"network.cidr": "172.17.0.0/16"}, "network.cidr")], [{}, {"network.cidr": "172.18.0.0/16"}]),
-    "NK700": ([({"clusters": {}, "jobs": {}}, "clusters")], [{}]),
     "NK230": ([({f"{JOB}.cluster": "trian"}, f"{JOB}.cluster")], [{}]),
     "NK231": ([({f"{JOB}.nodes": 5}, f"{JOB}.nodes")], [{f"{JOB}.nodes": 4}, {f"{JOB}.nodes": 1}]),
     "NK232": (
@@ -299,7 +306,11 @@ TABLE: dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]] 
     **slurm_cases.CASES,
     **node_image_cases.CASES,
     **shift_cases.CASES,
+    **fleet_cases.CASES,
+    **engine_cases.CASES,
 }  # fmt: skip
+for rule_id, (bad, good) in fleet_cases.FURTHER.items():
+    TABLE[rule_id] = ([*TABLE[rule_id][0], *bad], [*TABLE[rule_id][1], *good])
 
 
 def bad_cases() -> Iterator[Any]:
@@ -399,4 +410,5 @@ def test_severities_are_as_decided() -> None:
         "NK237", "NK238", "NK239", "NK252", "NK264", "NK265", "NK270", "NK272", "NK281", "NK282", "NK284", "NK285", "NK287",
         "NK291", "NK298", "NK601", "NK605", "NK606", "NK608", "NK609", "NK611",
         "NK637", "NK641", "NK642", "NK643", "NK646", "NK654",
+        "NK702", "NK703", "NK706", "NK708", "NK716", "NK720", "NK723", "NK724", "NK726", "NK727", "NK736", "NK743",
     }  # fmt: skip
