@@ -27,7 +27,7 @@ quotas        Plan + LiveFacts -> states              enough, short by so many v
 rules         Environment     -> findings             id, where, given, allowed, fix, source
 render, jobs  Plan            -> files and requests   runtime files, job packages, job definitions
 capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
-rendered_files Plan           -> the files that `render` writes
+rendered_files, rendered_fleets: Plan -> the files that `render` writes
 timetable     ShiftPlan       -> Timetable            the switches of one week, a dry run
 timeline      Plan            -> events                what happens when, as offsets
 buildable     Plan            -> refusal               what can be planned, and not be built

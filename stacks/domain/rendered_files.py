@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from stacks.domain.buildable import refuse_projected
 from stacks.domain.errors import InputError
 from stacks.domain.findings import closest, one_of
+from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.jobs import pack
 from stacks.domain.names import (
     OUTPUT_BUCKET,
@@ -27,6 +28,7 @@ from stacks.domain.render.node_user_data import node_user_data
 from stacks.domain.render.slurm import job_script
 from stacks.domain.render.slurm_node_setup import compute_node_setup, login_node_setup
 from stacks.domain.render.slurm_node_user_data import slurm_node_user_data
+from stacks.domain.rendered_fleets import fleet_texts
 
 RUN_PLACEHOLDER = "<run id, chosen by launch>"
 DEFINITION_PLACEHOLDER = "<ARN of the registered job definition>"
@@ -43,12 +45,14 @@ class RenderedFile:
 def rendered_files(
     plan: Plan, job_name: str | None, source_directory: Callable[[JobPlan], Path]
 ) -> tuple[RenderedFile, ...]:
-    """Of all jobs and clusters, or of one job and its cluster. What a deploy decides is a placeholder in <>."""
+    """Of all jobs, clusters and fleets, or of one job and its cluster. What a deploy decides is a placeholder in <>."""
     refuse_projected(plan)
     jobs = plan.jobs if job_name is None else (_job(plan, job_name),)
     clusters = plan.clusters if job_name is None else (plan.cluster(jobs[0].cluster),)
     files = [file for job in jobs for file in _job_files(plan, job, source_directory(job))]
     files += [file for cluster in clusters for file in _cluster_files(cluster)]
+    if job_name is None:
+        files += [file for fleet in plan.fleets for file in _fleet_files(plan, fleet)]
     return tuple(files)
 
 
@@ -86,6 +90,11 @@ def _cluster_files(cluster: ClusterPlan) -> Iterator[RenderedFile]:
     yield RenderedFile(place / "node-user-data.mime", slurm_node_user_data(cluster))
     yield RenderedFile(place / "compute-node-setup.sh", compute_node_setup(cluster), is_executable=True)
     yield RenderedFile(place / "login-node-setup.sh", login_node_setup(cluster), is_executable=True)
+
+
+def _fleet_files(plan: Plan, fleet: FleetPlan) -> Iterator[RenderedFile]:
+    for path, text in fleet_texts(plan, fleet):
+        yield RenderedFile(path, text, is_executable=path.suffix == ".sh")
 
 
 def _job_files(plan: Plan, job: JobPlan, source_directory: Path) -> Iterator[RenderedFile]:
