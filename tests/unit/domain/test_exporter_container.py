@@ -1,0 +1,89 @@
+"""The container beside an engine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stacks.domain.fleet_plan import FleetPlan
+from stacks.domain.render.engine import render
+from stacks.domain.render.engine_container import EngineContainer
+from stacks.domain.render.engines import engine_container
+from stacks.domain.render.exporter import ExporterScript, exporter_container
+from stacks.domain.render.travelling_program import travelling_program
+from tests.environments import plan_of
+from tests.unit.domain.fleet_cases import fleet as fleet_settings
+
+SCRIPT = render(ExporterScript(travelling_program("exporter")))
+
+
+@pytest.fixture(scope="module")
+def fleet() -> FleetPlan:
+    return plan_of(fleet_settings(first_token_seconds=700)).fleet("chat")
+
+
+def engine_of() -> EngineContainer:
+    plan = plan_of(fleet_settings())
+    made = engine_container(plan, plan.fleet("chat"), plan.fleet("chat").slices[0])
+    return replace(made, port=8083, metrics_path="/numbers")
+
+
+def test_the_program_is_small_enough_for_a_command() -> None:
+    assert len(travelling_program("exporter")) <= 8 * 1024
+
+
+def test_without_its_variables_it_says_so() -> None:
+    done = subprocess.run(
+        ["sh", "-c", SCRIPT],
+        env={"PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert done.returncode == 64
+    assert "NEURONKIT_" in done.stderr
+
+
+def test_an_image_without_python_keeps_its_engine(tmp_path: Path) -> None:
+    sleep = shutil.which("sleep")
+    assert sleep
+    (tmp_path / "sleep").symlink_to(sleep)
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", SCRIPT],
+        env={"PATH": str(tmp_path)},
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    with process:
+        assert process.stderr is not None
+        assert "no python3" in process.stderr.readline()
+        time.sleep(0.2)
+        assert process.poll() is None
+        process.terminate()
+        assert process.wait(5) == 0
+        os.killpg(process.pid, signal.SIGKILL)  # the sleep, which a container's end would end
+
+
+def test_variables_are_those_of_the_engine(fleet: FleetPlan) -> None:
+    engine = engine_of()
+    made = exporter_container("pilot", fleet, engine, "gpu", "engine")
+    assert made is not None
+    variables = dict(made.environment)
+    assert variables["NEURONKIT_ENGINE_PORT"] == "8083"
+    assert variables["NEURONKIT_ENGINE_HOST"] == "engine"
+    assert variables["NEURONKIT_METRICS_PATH"] == "/numbers"
+    assert variables["NEURONKIT_SIDE"] == "gpu"
+    assert int(variables["NEURONKIT_STALL_SECONDS"]) >= 2 * fleet.settings.first_token_seconds
+
+
+def test_an_engine_without_metrics_has_none(fleet: FleetPlan) -> None:
+    assert exporter_container("pilot", fleet, replace(engine_of(), metrics_path=None), "neuron") is None
