@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import subprocess
-import time
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -52,30 +48,9 @@ def test_without_its_variables_it_says_so() -> None:
     assert "NEURONKIT_" in done.stderr
 
 
-def test_an_image_without_python_keeps_its_engine(tmp_path: Path) -> None:
-    sleep = shutil.which("sleep")
-    assert sleep
-    (tmp_path / "sleep").symlink_to(sleep)
-    process = subprocess.Popen(
-        ["/bin/sh", "-c", SCRIPT],
-        env={"PATH": str(tmp_path)},
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    with process:
-        assert process.stderr is not None
-        assert "no python3" in process.stderr.readline()
-        time.sleep(0.2)
-        assert process.poll() is None
-        process.terminate()
-        assert process.wait(5) == 0
-        os.killpg(process.pid, signal.SIGKILL)  # the sleep, which a container's end would end
-
-
 def test_variables_are_those_of_the_engine(fleet: FleetPlan) -> None:
     engine = engine_of()
-    made = exporter_container("pilot", fleet, engine, "gpu", "engine")
+    made = exporter_container("pilot", fleet, engine, side="gpu", engine_host="engine")
     assert made is not None
     variables = dict(made.environment)
     assert variables["NEURONKIT_ENGINE_PORT"] == "8083"
@@ -85,5 +60,19 @@ def test_variables_are_those_of_the_engine(fleet: FleetPlan) -> None:
     assert int(variables["NEURONKIT_STALL_SECONDS"]) >= 2 * fleet.settings.first_token_seconds
 
 
+def test_the_image_of_a_user_may_do_without_python(fleet: FleetPlan) -> None:
+    custom = replace(fleet, settings=fleet.settings.model_copy(update={"engine": "custom"}))
+    kits = exporter_container("pilot", fleet, engine_of(), side="neuron", engine_host=None)
+    users = exporter_container("pilot", custom, engine_of(), side="neuron", engine_host=None)
+    assert kits is not None
+    assert users is not None
+    assert (kits.essential, users.essential) == (True, False)
+
+
 def test_an_engine_without_metrics_has_none(fleet: FleetPlan) -> None:
-    assert exporter_container("pilot", fleet, replace(engine_of(), metrics_path=None), "neuron") is None
+    assert (
+        exporter_container(
+            "pilot", fleet, replace(engine_of(), metrics_path=None), side="neuron", engine_host=None
+        )
+        is None
+    )
