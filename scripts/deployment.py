@@ -2,6 +2,7 @@
 
 load and check the file -> resolve what has no lock yet -> refuse what is not pinned or not bought -> ask the account
 what stands in the way -> say what it costs and ask -> synthesise -> `cdk deploy` -> look whether the stacks are complete
+-> start the fleets
 
 Nothing is remembered here between runs. Interrupted anywhere, the same command continues: it waits for what runs,
 deletes what can only be deleted, and CloudFormation makes what is missing.
@@ -27,6 +28,8 @@ from scripts.loading import LoadedPlan, load_plan
 from scripts.locking import lock_file
 from scripts.pcs_watch import PcsWatch
 from scripts.preflight import check_account, make_way, refuse_unresolved
+from scripts.serving_fleets.fleet_outputs import fleet_outputs
+from scripts.serving_fleets.fleet_start import start_fleets
 from scripts.stack_changes import StackChange, compare
 from scripts.synthesis import Assembly, default_directory, synthesize
 from stacks.domain.buildable import refuse_unbuildable
@@ -34,6 +37,8 @@ from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import Cost, estimate
 from stacks.domain.cost_report import totals
 from stacks.domain.errors import WorldError
+from stacks.domain.fleet_plan import FleetPlan
+from stacks.domain.names import PARAMETER_FIRST_DEPLOY
 from stacks.domain.plan import Plan
 
 _LINES_KEPT = 20
@@ -74,9 +79,10 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
         assembly = _synthesize(console, cloud, plan)
         return Deployed(plan, changes=compare(cloud, plan.stacks.all, assembly.directory))
     confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
-    return Deployed(
-        plan, stacks=make_stacks(console, cloud, plan, _ways_out(str(file), local=cloud.is_local))
-    )
+    stacks = make_stacks(console, cloud, plan, _ways_out(str(file), local=cloud.is_local))
+    if plan.fleets:
+        start_fleets(cloud, plan, {stack.name: stack for stack in stacks}, console.progress)
+    return Deployed(plan, stacks=stacks)
 
 
 def make_stacks(
@@ -106,10 +112,22 @@ def next_words(deployed: Deployed, file: Path, *, local: bool) -> str:
         for name, value in sorted(stack.outputs.items())
         if not _is_export(name)
     ]
+    lines += [line for fleet in deployed.plan.fleets for line in _fleet_words(deployed, fleet, option)]
     jobs = [job.name for job in deployed.plan.jobs]
     lines += [f"next: neuronkit{option} launch {file} {job} --follow" for job in jobs[:1]]
     lines += [f"and in the end: neuronkit{option} destroy {file}"]
     return "\n".join(lines)
+
+
+def _fleet_words(deployed: Deployed, fleet: FleetPlan, option: str) -> list[str]:
+    stacks = {stack.name: stack for stack in deployed.stacks}
+    url = fleet_outputs(stacks[deployed.plan.stacks.of_fleet(fleet.name)]).url(fleet)
+    where = "from the internet" if fleet.settings.listener.public else "inside the VPC"
+    sleeps = "; sleeps until its first request" if fleet.settings.scale_to_zero else ""
+    return [
+        f"fleet {fleet.name}: {url} {where}{sleeps}",
+        f"next: neuronkit{option} bench-serving {url} --model {fleet.settings.model.name}",
+    ]
 
 
 def _is_export(name: str) -> bool:
@@ -159,11 +177,22 @@ def _run_cdk(
 
     chosen = ["--exclusively", *names] if names else ["--all"]
     arguments = ["deploy", "--app", str(assembly.directory), *chosen, "--require-approval", "never"]
+    arguments += _first_deploy_parameters(cloud, plan, names)
     arguments += ["--progress", "events", "--concurrency", str(_stacks_at_once(plan)), "--no-color"]
     with PcsWatch(cloud, _slurm_stacks(plan), console.progress) as watch:
         code = run_cdk(arguments, environment=cloud.child_environment(os.environ), on_line=on_line)
     if code != 0:
         raise _deploy_failed(cloud, names or plan.stacks.all, ways_out, lines, watch.errors)
+
+
+def _first_deploy_parameters(cloud: Cloud, plan: Plan, names: Sequence[str]) -> list[str]:
+    """Of the fleets' stacks: only one that is not there yet makes its services without a task."""
+    stacks = [stack for _, stack in plan.stacks.fleets if not names or stack in names]
+    words: list[str] = []
+    for stack in stacks:
+        is_first = cloudformation.find_stack(cloud, stack) is None
+        words += ["--parameters", f"{stack}:{PARAMETER_FIRST_DEPLOY}={'true' if is_first else 'false'}"]
+    return words
 
 
 def _slurm_stacks(plan: Plan) -> tuple[str, ...]:

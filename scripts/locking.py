@@ -85,7 +85,12 @@ def changes(old: Lock | None, new: Lock) -> tuple[str, ...]:
 def _amis(selection: Selection, environment: Environment) -> dict[str, SelectedAmi]:
     """Without the node images, with what they start from."""
     built = {image.reference for image in node_image_plans(environment, None)}
-    chosen = (*selection.amis.values(), *parents(environment).values())
+    chosen = (
+        *selection.amis.values(),
+        *selection.fleet_amis.values(),
+        *selection.fallback_amis.values(),
+        *parents(environment).values(),
+    )
     return {ami.reference: ami for ami in chosen if ami.reference not in built}
 
 
@@ -105,8 +110,12 @@ def _node_image(cloud: Cloud, environment: str, image: NodeImagePlan) -> LockedA
 
 
 def _images_without_digest(selection: Selection) -> list[str]:
-    images: list[SelectedImage] = [image for image in selection.images.values() if image.digest is None]
-    return sorted({image.uri for image in images})
+    chosen: list[SelectedImage] = [
+        *selection.images.values(),
+        *selection.fleet_images.values(),
+        *selection.fallback_images.values(),
+    ]
+    return sorted({image.uri for image in chosen if image.digest is None})
 
 
 def _ami(cloud: Cloud, selected: SelectedAmi) -> LockedAmi:

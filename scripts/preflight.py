@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from scripts.aws import cloudformation
@@ -16,6 +16,7 @@ from scripts.node_image_search import build_words
 from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.findings import WorldFindingsError, has_errors, in_words
+from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.live import CouldNotAsk, LiveFacts
 from stacks.domain.lock import Lock
 from stacks.domain.plan import JobPlan, Plan
@@ -37,9 +38,24 @@ def refuse_unresolved(plan: Plan, lock: Lock | None, file: str, *, is_local: boo
     unresolved = [
         *(f"the AMI of cluster {c.name}" for c in plan.clusters if c.ami is None or not c.ami.is_resolved),
         *(f"the image of job {j.name}" for j in plan.jobs if _lacks_image(j)),
+        *(words for fleet in plan.fleets for words in _unresolved_of(fleet)),
     ]
     if unresolved:
         raise InputError(f"not resolved: {', '.join(unresolved)}", update)
+
+
+def _unresolved_of(fleet: FleetPlan) -> Iterator[str]:
+    """Managed instances bring their own AMI."""
+    needs_ami = fleet.settings.runs_on == "ec2"
+    if fleet.image is None or not fleet.image.is_resolved:
+        yield f"the image of fleet {fleet.name}"
+    if needs_ami and (fleet.ami is None or not fleet.ami.is_resolved):
+        yield f"the AMI of fleet {fleet.name}"
+    fallback = fleet.fallback
+    if fallback is not None and (fallback.image is None or not fallback.image.is_resolved):
+        yield f"the GPU image of fleet {fleet.name}"
+    if fallback is not None and (fallback.ami is None or not fallback.ami.is_resolved):
+        yield f"the GPU AMI of fleet {fleet.name}"
 
 
 def _lacks_image(job: JobPlan) -> bool:

@@ -14,6 +14,7 @@ from scripts.run_store import RunStore
 from scripts.schedulers.login_node import TransportKind
 from scripts.schedulers.opening import open_view
 from scripts.schedulers.scheduler import ClusterStatus, ClusterView, ScheduledRun
+from scripts.serving_fleets.fleet_view import FleetStatus, look_at_fleet
 from stacks.domain.names import ENVIRONMENT_TAG, OUTPUT_BUCKET
 from stacks.domain.plan import JobPlan, Plan
 
@@ -50,6 +51,7 @@ class Status:
     stacks: tuple[StackStatus, ...]
     clusters: tuple[ClusterStatus, ...]
     runs: tuple[RunStatus, ...]
+    fleets: tuple[FleetStatus, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("environment", "region", "account")}
@@ -58,6 +60,7 @@ class Status:
             "stacks": [asdict(stack) for stack in self.stacks],
             "clusters": [cluster.as_dict() for cluster in self.clusters],
             "runs": [asdict(run) for run in self.runs],
+            "fleets": [fleet.as_dict() for fleet in self.fleets],
         }
 
     def text(self) -> str:
@@ -66,8 +69,10 @@ class Status:
             f"stack    {s.name}: {s.status}" + (f" ({s.reason})" if s.reason else "") for s in self.stacks
         ]
         lines += [line for cluster in self.clusters for line in cluster.lines()]
+        lines += [line for fleet in self.fleets for line in fleet.lines()]
         lines += [line for run in self.runs for line in _run_lines(run)]
-        return "\n".join(lines if self.runs else [*lines, "no runs"])
+        has_no_runs = not self.runs and (self.clusters or not self.fleets)
+        return "\n".join([*lines, "no runs"] if has_no_runs else lines)
 
 
 def take_status(cloud: Cloud, plan: Plan, transport: TransportKind = "ssm") -> Status:
@@ -88,6 +93,10 @@ def take_status(cloud: Cloud, plan: Plan, transport: TransportKind = "ssm") -> S
         stacks=tuple(_stack_status(name, stack) for name, stack in stacks.items()),
         clusters=tuple(view.status for view in views.values()),
         runs=tuple(runs),
+        fleets=tuple(
+            look_at_fleet(cloud, plan.name, fleet, stacks[plan.stacks.of_fleet(fleet.name)])
+            for fleet in plan.fleets
+        ),
     )
 
 

@@ -21,6 +21,7 @@ _STATED_DENY = re.compile(r"explicit deny in an? ([a-z- ]+?)(?: policy)?(?:[:.,]
 # IAM's names, where they are not "<service>:<Operation>".
 _IAM_PREFIXES = {
     "efs": "elasticfilesystem",
+    "elbv2": "elasticloadbalancing",
     "resourcegroupstaggingapi": "tag",
     "service-quotas": "servicequotas",
 }

@@ -17,6 +17,7 @@ from scripts.synthesis import Assembly
 from stacks.domain.errors import KitError, WorldError
 from tests.environments import changed, plan_of
 from tests.unit.scripts.fakes import a_cloud, a_stack
+from tests.unit.scripts.serving_fleets.world import FLEET, fleet_plan, stacks_of
 
 PLAN = plan_of()
 NETWORK, STORAGE, CLUSTER = PLAN.stacks.all
@@ -228,3 +229,39 @@ def test_why_pcs_failed_is_said_though_the_rollback_has_deleted_it(
         f"AWS PCS said of {Watch.errors[0]}",
         f"stack {CLUSTER} (ROLLBACK_COMPLETE): AWS::PCS::ComputeNodeGroup NodeGroup: Internal",
     ]
+
+
+FLEET_PLAN = fleet_plan()
+FLEET_STACK = FLEET_PLAN.stacks.of_fleet("chat")
+
+
+@pytest.fixture
+def fleet_file(file: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file.write_text(changed({"fleets.chat": FLEET}))
+    monkeypatch.setattr(deployment, "refuse_unbuildable", lambda _: None)
+    monkeypatch.setattr(
+        deployment, "start_fleets", steps._step("start fleets", lambda cloud, plan, stacks, say: None)
+    )
+    return file
+
+
+def test_services_are_made_without_a_task_only_with_their_stack(
+    steps: Steps, fleet_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = stacks_of(FLEET_PLAN)
+    steps.stacks = {name: stack for name, stack in made.items() if name != FLEET_STACK}
+    run_cdk = deployment.run_cdk
+
+    def with_fleet(arguments: list[str], **more: Any) -> int:
+        steps.stacks = made
+        return run_cdk(arguments, **more)
+
+    monkeypatch.setattr(deployment, "run_cdk", with_fleet)
+    deployed = deploy(fleet_file)
+    assert f"--parameters {FLEET_STACK}:FirstDeploy=true" in " ".join(steps.cdk_arguments)
+    assert steps.log[-2:] == ["cdk", "start fleets"]
+    deploy(fleet_file)
+    assert f"--parameters {FLEET_STACK}:FirstDeploy=false" in " ".join(steps.cdk_arguments)
+    words = next_words(deployed, fleet_file, local=False)
+    assert "fleet chat: http://lb.internal inside the VPC" in words
+    assert "next: neuronkit bench-serving http://lb.internal --model llama" in words

@@ -165,6 +165,6 @@ def test_somebody_elses_stack_of_our_name_is_not_ours(aws: Aws, cloud: Cloud) ->
 def test_the_document_has_every_part(aws: Aws, cloud: Cloud) -> None:
     aws.jobs = [JobSummary("smoke-1", "a", "RUNNING", 1)]
     body: dict[str, Any] = take_status(cloud, PLAN).as_dict()
-    assert set(body) == {"environment", "region", "account", "stacks", "clusters", "runs"}
+    assert set(body) == {"environment", "region", "account", "stacks", "clusters", "runs", "fleets"}
     assert set(body["clusters"][0]) == {"name", "compute_environment", "queue", "capacity", "ends"}
     assert set(body["runs"][0]) == {"job", "run", "state", "scheduler_id", "step", "loss", "why"}

@@ -1,0 +1,106 @@
+"""The task that compiles a fleet's model once, before anything serves. What it makes lies on the shared file system.
+
+A note in the bucket says which task definition was compiled for; a running task is joined, never started twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from scripts.aws import ecs, s3
+from scripts.aws.cloud import Cloud
+from scripts.aws.ecs import Task, TaskPlace
+from stacks.domain.errors import WorldError
+from stacks.domain.fleet_plan import FleetPlan
+from stacks.domain.serving import start_parts
+
+STARTED_BY = "neuronkit-compile"
+MINUTES_MAX = 240
+_SAY_AGAIN_SECONDS = 60.0
+
+
+def compiled_key(fleet: str) -> str:
+    """In the environment's bucket."""
+    return f"fleets/{fleet}/compiled.json"
+
+
+@dataclass
+class CompileTask:
+    cloud: Cloud
+    fleet: FleetPlan
+    bucket: str
+    place: TaskPlace
+    definition: str
+    log_group: str
+    say: Callable[[str], None]
+    pause: Callable[[float], None] = time.sleep
+
+    def ensure(self) -> None:
+        """Returns when the model is compiled. Raises WorldError when that failed, or is not over within MINUTES_MAX."""
+        if self._is_done():
+            return
+        task = self._running() or self._start()
+        ended = self._wait(task)
+        if not ended.has_worked:
+            raise WorldError(
+                f"the compile task of fleet {self.fleet.name} failed: {_why(ended)}",
+                f"its log is in log group {self.log_group}; when the cause is gone, the same command compiles again",
+            )
+        s3.put(self.cloud, self.bucket, compiled_key(self.fleet.name), self.definition.encode())
+        self.say(f"  fleet {self.fleet.name}: compiled")
+
+    def _is_done(self) -> bool:
+        return (
+            s3.read_bytes(self.cloud, self.bucket, compiled_key(self.fleet.name)) == self.definition.encode()
+        )
+
+    def _running(self) -> Task | None:
+        found = ecs.tasks(self.cloud, self.place.cluster, started_by=STARTED_BY)
+        ours = [task for task in found if not task.has_ended and task.definition_arn == self.definition]
+        if ours:
+            self.say(f"  fleet {self.fleet.name}: joined compile task {ours[0].id}")
+        return ours[0] if ours else None
+
+    def _start(self) -> Task:
+        low, high = self._minutes()
+        estimate = f", {low} to {high} minutes in what others report" if high else ""
+        token = hashlib.sha256(f"{self.definition} {time.time_ns()}".encode()).hexdigest()[:32]
+        task = ecs.run_task(self.cloud, self.place, self.definition, STARTED_BY, token)
+        self.say(f"  fleet {self.fleet.name}: compile task {task.id} started{estimate}")
+        return task
+
+    def _minutes(self) -> tuple[int, int]:
+        parts = [part for part in start_parts(self.fleet.settings.engine) if part.what == "compile"]
+        return sum(p.low_seconds for p in parts) // 60, sum(p.high_seconds for p in parts) // 60
+
+    def _wait(self, task: Task) -> Task:
+        waited = said = 0.0
+        status = task.status
+        while not task.has_ended:
+            if waited > MINUTES_MAX * 60:
+                raise WorldError(
+                    f"the compile task {task.id} of fleet {self.fleet.name} is still {task.status} after {MINUTES_MAX} minutes",
+                    f"look into log group {self.log_group}; the same command goes on waiting",
+                )
+            self.pause(self.cloud.poll_seconds)
+            waited += self.cloud.poll_seconds
+            found = ecs.describe_tasks(self.cloud, self.place.cluster, [task.arn])
+            if not found:
+                raise WorldError(
+                    f"ECS no longer knows the compile task {task.id} of fleet {self.fleet.name}",
+                    "give the same command again",
+                )
+            task = found[0]
+            if task.status != status or waited - said >= _SAY_AGAIN_SECONDS:
+                status, said = task.status, waited
+                self.say(f"  fleet {self.fleet.name}: compile task {task.status} ({waited / 60:.0f} min)")
+        return task
+
+
+def _why(task: Task) -> str:
+    codes = ", ".join("none" if code is None else str(code) for code in task.exit_codes)
+    words = "; ".join(filter(None, (task.stop_code, task.reason)))
+    return f"exit codes {codes or 'none'}" + (f"; {words}" if words else "")

@@ -1,0 +1,178 @@
+"""The first start: compile once, raise to the floor and never lower, wait with words and bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from scripts.serving_fleets.compile_task import compiled_key
+from scripts.serving_fleets.fleet_start import floor_nodes, start_fleets
+from stacks.domain import names
+from stacks.domain.errors import WorldError
+from tests.unit.domain.shift_cases import day
+from tests.unit.scripts.serving_fleets.world import COMPILE, FALLBACK, World, fleet_plan, stacks_of
+
+COMPILES = {names.OUTPUT_COMPILE_TASK_DEFINITION: COMPILE, names.OUTPUT_COMPILE_CAPACITY_PROVIDER: "cp"}
+
+
+def start(world: World, plan: Any = None, **outputs: str) -> None:
+    plan = plan or fleet_plan()
+    start_fleets(world, plan, stacks_of(plan, **outputs), world.said.append, world.pause)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_services_made_without_a_task_are_raised_to_the_minimum_in_nodes(world: World) -> None:
+    world.on_pause = [lambda: world.event("s0", "(service s0) has started 1 tasks"), world.serve]
+    start(world)
+    assert world.calls == [("desired", "s0", 1), ("desired", "s1", 1)]
+    assert "  ecs: (service s0) has started 1 tasks" in world.said
+
+
+def test_what_scaling_has_set_is_never_lowered(world: World) -> None:
+    for one in world.services.values():
+        one["desiredCount"] = 2
+    world.serve(2)
+    start(world)
+    assert world.calls == []
+
+
+def test_a_start_that_was_interrupted_is_taken_up_where_it_was(world: World) -> None:
+    world.services["s0"]["desiredCount"] = 1
+    world.on_pause = [world.serve]
+    start(world)
+    assert world.calls == [("desired", "s1", 1)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "nodes"),
+    [
+        ({}, 1),
+        ({"replicas": {"minimum": 3, "maximum": 4, "per_node": 2}}, 2),
+        ({"scale_to_zero": {}}, 0),
+        ({"fallback": {**FALLBACK, "mode": "model"}}, 0),
+        ({"fallback": FALLBACK}, 1),
+    ],
+)
+def test_the_floor(changes: dict[str, Any], nodes: int) -> None:
+    plan = fleet_plan(**changes)
+    assert floor_nodes(plan, plan.fleet("chat")) == nodes
+
+
+def test_a_fleet_that_may_sleep_is_left_as_it_is(world: World) -> None:
+    start(world, fleet_plan(scale_to_zero={}))
+    assert world.calls == []
+
+
+def test_the_compile_task_comes_first_and_only_once(world: World) -> None:
+    world.on_pause = [lambda: world.end_task(0), world.serve]
+    start(world, **COMPILES)
+    assert world.calls == [("run", COMPILE, "cp"), ("desired", "s0", 1), ("desired", "s1", 1)]
+    assert world.objects == {compiled_key("chat"): COMPILE.encode()}
+    world.calls.clear()
+    start(world, **COMPILES)
+    assert world.calls == []
+
+
+def test_another_task_definition_is_compiled_for_again(world: World) -> None:
+    world.objects[compiled_key("chat")] = b"another"
+    world.on_pause = [lambda: world.end_task(0), world.serve]
+    start(world, **COMPILES)
+    assert world.calls[0][0] == "run"
+
+
+def test_a_running_compile_task_is_joined(world: World) -> None:
+    world.tasks["arn:task/x"] = {
+        "taskArn": "arn:task/x",
+        "taskDefinitionArn": COMPILE,
+        "lastStatus": "RUNNING",
+    }
+    world.on_pause = [lambda: world.end_task(0), world.serve]
+    start(world, **COMPILES)
+    assert not [call for call in world.calls if call[0] == "run"]
+    assert any("joined compile task x" in words for words in world.said)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), [(1, "exit codes 1"), (None, "exit codes none; EssentialContainerExited; no device")]
+)
+def test_a_failed_compile_starts_nothing(world: World, code: int | None, words: str) -> None:
+    world.on_pause = [lambda: world.end_task(code, "no device" if code is None else "")]
+    with pytest.raises(WorldError) as caught:
+        start(world, **COMPILES)
+    assert words in caught.value.message
+    assert "/pilot/chat" in caught.value.hint
+    assert [call[0] for call in world.calls] == ["run"]
+    assert world.objects == {}
+
+
+def test_a_compile_that_never_ends_is_left_running(world: World) -> None:
+    with pytest.raises(WorldError, match="is still PENDING after 240 minutes"):
+        start(world, **COMPILES)
+    assert any("(1 min)" in words for words in world.said)
+
+
+def test_a_deployment_that_ecs_gave_up_ends_the_wait_at_once(world: World) -> None:
+    def give_up() -> None:
+        world.services["s1"]["deployments"][0] |= {
+            "rolloutState": "FAILED",
+            "rolloutStateReason": "tasks failed to start",
+        }
+
+    world.on_pause = [give_up]
+    with pytest.raises(WorldError) as caught:
+        start(world)
+    assert "s1: tasks failed to start" in caught.value.message
+
+
+def test_a_fleet_that_does_not_come_up_says_why_in_ec2s_words(world: World) -> None:
+    world.activities = [
+        {
+            "StatusCode": "Failed",
+            "StatusMessage": "We currently do not have sufficient inf2.24xlarge capacity",
+        }
+    ]
+    world.event("s0", "(service s0) was unable to place a task")
+    with pytest.raises(WorldError) as caught:
+        start(world)
+    assert (
+        "EC2 started no node: We currently do not have sufficient inf2.24xlarge capacity"
+        in caught.value.message
+    )
+    assert "unable to place a task" in caught.value.message
+    assert "targets: none" in caught.value.message
+
+
+def test_running_is_not_serving(world: World) -> None:
+    def run_only() -> None:
+        world.serve()
+        world.health = {group: ["unhealthy"] * 2 for group in world.health}
+
+    world.on_pause = [run_only]
+    with pytest.raises(WorldError, match="2 unhealthy"):
+        start(world)
+
+
+def test_a_service_that_somebody_deleted_is_said(world: World) -> None:
+    del world.services["s1"]
+    with pytest.raises(WorldError, match="1 of its 2 services"):
+        start(world)
+
+
+def test_a_stack_of_an_older_kit_is_said(world: World) -> None:
+    plan = fleet_plan()
+    stacks = stacks_of(plan)
+    stacks[plan.stacks.of_fleet("chat")].outputs.clear()
+    with pytest.raises(WorldError, match="has no outputs"):
+        start_fleets(world, plan, stacks, world.said.append, world.pause)  # type: ignore[arg-type]
+
+
+def test_a_fleet_in_a_shift_has_the_shifts_floor() -> None:
+    from tests.environments import plan_of
+
+    plan = plan_of({**day(replicas_floor=1), "fleets.chat.replicas": {"minimum": 3, "maximum": 4}})
+    assert floor_nodes(plan, plan.fleet("chat")) == plan.shifts[0].nodes_floor
