@@ -10,6 +10,8 @@
     POST   /neuronkit/capacity-blocks   {"instance_type", "count", "zone_id", "region", "account"?, "hours"?, "tags"?,
                                         "reservation_type"?: "capacity-block" or "default" (on-demand)}: supplies a capacity block, which EC2 then describes; answers {"id", …}
     POST   /neuronkit/quotas            {"account"?, "region", "code", "vcpus"}: sets an EC2 quota; without, it is generous
+    POST   /neuronkit/schedules/fire    {"account"?, "region", "name", "group"?}: does what an EventBridge schedule would do at
+                                        its time; schedules do not fire by themselves
     POST   /neuronkit/settings          {"settle_seconds"?, "time_scale"?}: see `runtime.Settings`
     GET    /neuronkit/ecs-metadata/…    the task metadata of a running job's node (ECS_CONTAINER_METADATA_URI_V4)
 
@@ -23,6 +25,12 @@ The login nodes of PCS clusters stop answering Run Command with {"service": "log
 A fault on a resource of a stack: {"resource_type": "AWS::EC2::NatGateway" and/or "logical_id", "action"?: "create",
 "update" or "delete", "message"?, "times"?, "delay_seconds"?, "hang"?}: the resource fails with that message; with a
 delay or hang and no error_code it is only held up.
+
+Serving fleets are emulated without containers. Faults of theirs: {"service": "autoscaling", "action": "LaunchInstances",
+"error_code": "InsufficientInstanceCapacity", "message"?, "times": null} (no instances for Auto Scaling groups),
+{"service": "ecs-task", "action": "RunTask", "message", "times"} (tasks that fail when they start), {"service": "ecs-task",
+"action": "StartTask", "times": null} (tasks that stay PENDING), {"service": "target-health", "action"?: name of a target
+group, "times": null} (unhealthy targets).
 
 A fault of a node of a Batch job in an UltraServer: {"service": "neuron-driver", "action": "PlaceNode" (the next node lies
 in another UltraServer) or "FormUltraServer" (its driver reports none), "times"?}.
@@ -39,7 +47,7 @@ from werkzeug.exceptions import HTTPException, NotFound
 from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
-from scripts.local_cloud import runtime, service_quotas
+from scripts.local_cloud import aws_scheduler, runtime, service_quotas
 from scripts.local_cloud.accounts import DEFAULT_ACCOUNT
 from scripts.local_cloud.batch import task_metadata
 from scripts.local_cloud.cloudformation import planted_state
@@ -106,6 +114,10 @@ def _set_quota(body: dict[str, Any]) -> dict[str, Any]:
     return service_quotas.set_limit(**{"account": DEFAULT_ACCOUNT, **body})
 
 
+def _fire_schedule(body: dict[str, Any]) -> dict[str, Any]:
+    return aws_scheduler.fire(**{"account": DEFAULT_ACCOUNT, **body})
+
+
 def _change_settings(body: dict[str, Any]) -> dict[str, Any]:
     settings = runtime.current().settings
     for name, value in body.items():
@@ -132,6 +144,7 @@ _URLS = Map(
         Rule("/neuronkit/stacks", endpoint=_set_stack, methods=["POST"]),
         Rule("/neuronkit/capacity-blocks", endpoint=_supply_capacity_block, methods=["POST"]),
         Rule("/neuronkit/quotas", endpoint=_set_quota, methods=["POST"]),
+        Rule("/neuronkit/schedules/fire", endpoint=_fire_schedule, methods=["POST"]),
         Rule("/neuronkit/settings", endpoint=_change_settings, methods=["POST"]),
         Rule("/neuronkit/ecs-metadata/<job_id>/<int:node>", endpoint=_task_metadata, methods=["GET"]),
         Rule(

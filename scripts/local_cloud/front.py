@@ -23,6 +23,7 @@ from moto.moto_server.werkzeug_app import (
 from werkzeug.wrappers import Response
 
 from scripts.local_cloud import admin, runtime
+from scripts.local_cloud.aws_lambda import invocation
 from scripts.local_cloud.call import Call, identify, read_body
 from scripts.local_cloud.faults import Fault
 from scripts.local_cloud.own_service import OwnService
@@ -66,6 +67,8 @@ class Front:
                 return failure(environ, start_response)
         if call is not None and call.service in self._own:
             return self._own[call.service](environ, start_response)
+        if call is not None and invocation.is_one(call):
+            return invocation.answer(call)(environ, start_response)
         with runtime.current().moto_lock:
             return list(self._moto(environ, start_response))
 

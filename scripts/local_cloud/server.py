@@ -32,10 +32,13 @@ from moto.moto_server.werkzeug_app import MotoRequestHandler
 from werkzeug.serving import BaseWSGIServer, make_server
 
 from scripts.local_cloud import moto_patches, runtime
+from scripts.local_cloud.application_autoscaling import ApplicationAutoScaling
 from scripts.local_cloud.batch.backend import end_all_jobs
 from scripts.local_cloud.batch.service import Batch
 from scripts.local_cloud.clients import Clients
 from scripts.local_cloud.cloudformation.service import CloudFormation
+from scripts.local_cloud.ecs import emulation as ecs_emulation
+from scripts.local_cloud.ecs.service import Ecs
 from scripts.local_cloud.front import Front
 from scripts.local_cloud.imagebuilder.service import ImageBuilder
 from scripts.local_cloud.pcs import emulation
@@ -57,13 +60,14 @@ def main(argv: list[str] | None = None) -> None:
     options = parser.parse_args(argv)
     logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     state_dir = options.state.resolve()
-    for left_behind in ("jobs", "slurm"):
+    for left_behind in ("jobs", "slurm", "lambda"):
         shutil.rmtree(state_dir / left_behind, ignore_errors=True)
     server = _make_server(options.port)
     endpoint_url = f"http://localhost:{server.port}"
     # moto builds URLs of its own (queues, uploads) from this.
     os.environ["MOTO_PORT"] = str(server.port)
     runtime.install(runtime.Runtime(endpoint_url, state_dir, Clients(endpoint_url)))
+    ecs_emulation.start()
     _serve(server, state_dir)
 
 
@@ -75,7 +79,9 @@ def _make_server(port: int) -> BaseWSGIServer:
     moto_patches.apply()
     front = Front(
         {
+            "application-autoscaling": ApplicationAutoScaling,
             "cloudformation": CloudFormation,
+            "ecs": Ecs,
             "batch": Batch,
             "imagebuilder": ImageBuilder,
             "pcs": Pcs,

@@ -31,6 +31,7 @@ class Operation(ABC):
         self.token = token
         self.finished = threading.Event()
         self._interrupted = threading.Event()
+        work.cancelled = self._interrupted.is_set
         self._thread = threading.Thread(
             target=self._run, name=f"{type(self).__name__} {stack.name}", daemon=True
         )

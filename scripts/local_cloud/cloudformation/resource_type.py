@@ -48,6 +48,8 @@ class Request:
     client_for: Callable[[str], Any]
     made: Callable[[str], None]
     """To be called with the physical id as soon as it is known, so that a rollback finds a half-made resource."""
+    cancelled: Callable[[], bool] = lambda: False
+    """Whether somebody wants the stack's operation to end: asked by whoever waits."""
 
     def __getitem__(self, name: str) -> Any:
         if name not in self.properties:

@@ -48,6 +48,8 @@ class ResourceWork:
         self._types = types
         self._faults = faults
         self._token = token
+        self.cancelled: Callable[[], bool] = lambda: False
+        """Set by the operation that does the work."""
 
     def create(self, logical_id: str, evaluation: Evaluation) -> StackResource:
         """A new physical resource; it replaces the entry in the stack as soon as its id is known."""
@@ -188,6 +190,7 @@ class ResourceWork:
             partition=self._stack.partition,
             client_for=self._client_for,
             made=made,
+            cancelled=self.cancelled,
         )
 
     def _event(self, resource: StackResource, status: str, reason: str | None = None) -> None:

@@ -18,15 +18,17 @@ import boto3
 from tests.integration.local_cloud.describe_pcs import PCS_READERS
 from tests.integration.local_cloud.describe_readers import READERS as OTHER_READERS
 from tests.integration.local_cloud.describe_readers import GoneError
+from tests.integration.local_cloud.describe_serving import SERVING_READERS
 
 # What no API describes: it says how CloudFormation is to act, or exists only inside the template.
 _NOT_DESCRIBED = {
     "AWS::Batch::ComputeEnvironment": {"ReplaceComputeEnvironment"},
     "AWS::ECR::Repository": {"EmptyOnDelete"},
     "AWS::KMS::Key": {"PendingWindowInDays"},
+    "AWS::Lambda::Function": {"Code"},
     "AWS::S3::Bucket": {"AccessControl"},
 }
-READERS = {**OTHER_READERS, **PCS_READERS}
+READERS = {**OTHER_READERS, **PCS_READERS, **SERVING_READERS}
 _WITHOUT_COUNTERPART = {"AWS::CDK::Metadata"}
 
 
@@ -201,7 +203,7 @@ def _compare_list(expected: list[Any], actual: Any, path: str) -> list[str]:
             found.append(f"{path}: no counterpart of {item!r} in {actual!r}")
         else:
             rest.remove(match)
-    more_allowed = path.endswith((".Tags", ".FileSystemTags", ".TagSpecifications"))
+    more_allowed = path.endswith((".Tags", ".AccessPointTags", ".FileSystemTags", ".TagSpecifications"))
     if rest and not found and not more_allowed:
         found.append(f"{path}: {rest!r} found beyond what is expected")
     return found

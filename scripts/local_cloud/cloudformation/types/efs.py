@@ -1,4 +1,4 @@
-"""AWS::EFS: FileSystem, MountTarget."""
+"""AWS::EFS: FileSystem, MountTarget, AccessPoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scripts.local_cloud.cloudformation.resource_type import (
     split_words,
     tag_map,
 )
-from scripts.local_cloud.cloudformation.types.coerce import api_parameters, json_text
+from scripts.local_cloud.cloudformation.types.coerce import api_parameters, json_text, without
 
 
 class FileSystem(ResourceType):
@@ -99,4 +99,34 @@ class MountTarget(ResourceType):
         request.client("efs").delete_mount_target(MountTargetId=physical_id)
 
 
-TYPES: list[ResourceType] = [FileSystem(), MountTarget()]
+class AccessPoint(ResourceType):
+    name = "AWS::EFS::AccessPoint"
+    properties = split_words("FileSystemId PosixUser RootDirectory AccessPointTags")
+
+    def create(self, request: Request) -> Created:
+        efs = request.client("efs")
+        given = api_parameters(efs, "CreateAccessPoint", without(request.properties, "AccessPointTags"))
+        token = request.generated_name(64)
+        made = efs.create_access_point(ClientToken=token, Tags=request.tag_list(), **given)
+        return Created(
+            made["AccessPointId"], {"AccessPointId": made["AccessPointId"], "Arn": made["AccessPointArn"]}
+        )
+
+    def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
+        if changed - {"AccessPointTags", "Tags"}:
+            raise ReplacementNeededError
+        efs = request.client("efs")
+        found = {tag["Key"] for tag in efs.list_tags_for_resource(ResourceId=physical_id)["Tags"]}
+        superfluous = sorted(found - set(request.tags))
+        if superfluous:
+            efs.untag_resource(ResourceId=physical_id, TagKeys=superfluous)
+        efs.tag_resource(ResourceId=physical_id, Tags=request.tag_list())
+
+    def delete(self, request: Request, physical_id: str) -> None:
+        request.client("efs").delete_access_point(AccessPointId=physical_id)
+
+    def own_tags(self, properties: Mapping[str, Any]) -> dict[str, str]:
+        return tag_map(properties.get("AccessPointTags"))
+
+
+TYPES: list[ResourceType] = [FileSystem(), MountTarget(), AccessPoint()]

@@ -1,0 +1,71 @@
+"""Managed Instances: ECS itself runs an instance of the first allowed type for each task, and ends it afterwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from moto.ec2.models import ec2_backends
+
+from scripts.local_cloud import runtime
+from scripts.local_cloud.ec2.instance_interfaces import release
+from scripts.local_cloud.ecs import placement
+from scripts.local_cloud.ecs.backend import EcsBackend
+from scripts.local_cloud.ecs.resources import Cluster, ContainerInstance, Provider, new_id
+
+_TAG = "AmazonECSManaged"
+
+
+def refresh(backend: EcsBackend, cluster: Cluster) -> set[str]:
+    """Starts what waiting tasks need and ends what no task needs. Returns the ids of the living instances."""
+    alive: set[str] = set()
+    for provider in backend.providers.values():
+        if provider.cluster_arn != cluster.arn or provider.name not in cluster.providers:
+            continue
+        own = {one.instance_id for one in cluster.instances.values() if one.provider == provider.name}
+        tasks = [
+            task for task in cluster.tasks if task.provider == provider.name and task.status != "STOPPED"
+        ]
+        used = {task.instance_id for task in tasks}
+        with runtime.current().moto_lock:
+            for _ in range(sum(not task.instance_id for task in tasks) - len(own - used)):
+                alive.add(_start(backend, cluster, provider))
+            if not any(not task.instance_id for task in tasks):
+                _end(backend, own - used)
+                own &= used
+        alive |= own
+    return alive
+
+
+def _start(backend: EcsBackend, cluster: Cluster, provider: Provider) -> str:
+    template = provider.request["managedInstancesProvider"]["instanceLaunchTemplate"]
+    types = (template.get("instanceRequirements") or {}).get("allowedInstanceTypes") or ["inf2.xlarge"]
+    network = template["networkConfiguration"]
+    reservation: Any = ec2_backends[backend.account_id][backend.region_name].run_instances(
+        "ami-00000000",
+        1,
+        None,
+        [],
+        instance_type=types[0],
+        subnet_id=network["subnets"][0],
+        security_group_ids=list(network.get("securityGroups") or ()),
+        tags={"instance": {_TAG: "true", **provider.tags}},
+        is_instance_type_default=False,
+    )
+    (instance,) = reservation.instances
+    cluster.instances[instance.id] = ContainerInstance(
+        backend.arn(f"container-instance/{cluster.name}/{new_id()}"),
+        instance.id,
+        instance.instance_type,
+        instance.placement.zone,
+        provider.name,
+        instance.private_ip,
+        *placement.size_of(instance.instance_type),
+    )
+    return str(instance.id)
+
+
+def _end(backend: EcsBackend, instance_ids: set[str]) -> None:
+    if instance_ids:
+        ec2 = ec2_backends[backend.account_id][backend.region_name]
+        ec2.terminate_instances(sorted(instance_ids))
+        release(ec2, instance_ids)
