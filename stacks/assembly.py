@@ -8,10 +8,13 @@ from typing import Any
 import aws_cdk as cdk
 
 from stacks.cluster_stack import ClusterStack
+from stacks.constructs.fleet_place import FleetPlace
 from stacks.domain.brought_network import BroughtNetwork
 from stacks.domain.buildable import refuse_unbuildable
-from stacks.domain.names import CLUSTER_TAG, LIFETIME_TAG
+from stacks.domain.fleet_plan import FleetPlan
+from stacks.domain.names import CLUSTER_TAG, FLEET_TAG, LIFETIME_TAG
 from stacks.domain.plan import ClusterPlan, Plan
+from stacks.fleet_stack import FleetStack
 from stacks.image_stack import ImageStack
 from stacks.network_stack import NetworkStack
 from stacks.slurm_stack import SlurmStack
@@ -81,6 +84,7 @@ def add_stacks(app: cdk.App, plan: Plan) -> None:
             **_stack_arguments(plan, tags),
         }
         stacks.append(_cluster_stack(app, names.of_cluster(cluster.name), cluster, arguments))
+    stacks += [_fleet_stack(app, plan, fleet, network, storage) for fleet in plan.fleets]
     _tag(stacks, plan)
 
 
@@ -91,11 +95,55 @@ def _cluster_stack(app: cdk.App, id_: str, cluster: ClusterPlan, arguments: dict
     return ClusterStack(app, id_, **arguments)
 
 
+def _fleet_stack(
+    app: cdk.App, plan: Plan, fleet: FleetPlan, network: NetworkStack | None, storage: StorageStack
+) -> FleetStack:
+    tags = {FLEET_TAG: fleet.name}
+    return FleetStack(
+        app,
+        plan.stacks.of_fleet(fleet.name),
+        plan=plan,
+        fleet=fleet,
+        place=_fleet_place(network, plan, public=fleet.settings.listener.public),
+        bucket=storage.bucket,
+        node_tags={**_lasting_tags(plan), **tags, "Name": f"{plan.name}-{fleet.name}"},
+        **_stack_arguments(plan, tags),
+    )
+
+
+def _fleet_place(made: NetworkStack | None, plan: Plan, *, public: bool) -> FleetPlace:
+    if made is not None:
+        return FleetPlace(
+            vpc_id=made.vpc.attr_vpc_id,
+            vpc_cidr=plan.vpc_cidr,
+            node_subnet_id=made.node_subnet.attr_subnet_id,
+            balancer_subnet_ids=made.balancer_subnet_ids[public],
+            brought_security_group_id=None,
+        )
+    brought = plan.brought_network
+    assert brought is not None, "a plan has one or the other"
+    return FleetPlace(
+        vpc_id=brought.vpc_id,
+        vpc_cidr=None,
+        node_subnet_id=brought.subnet_id,
+        balancer_subnet_ids=brought.load_balancer_subnet_ids,
+        brought_security_group_id=brought.security_group_id,
+    )
+
+
 def _network_stack(app: cdk.App, plan: Plan) -> NetworkStack | None:
     name, cidr = plan.stacks.network, plan.vpc_cidr
     if name is None or cidr is None:
         return None
-    return NetworkStack(app, name, vpc_cidr=cidr, zone_id=plan.zone_id, **_stack_arguments(plan, {}))
+    return NetworkStack(
+        app,
+        name,
+        vpc_cidr=cidr,
+        zone_id=plan.zone_id,
+        second_zone_id=plan.second_zone_id,
+        balancers=frozenset(fleet.settings.listener.public for fleet in plan.fleets),
+        **_stack_arguments(plan, {}),
+    )
 
 
 def _image_stack(app: cdk.App, plan: Plan, network: NetworkStack | None) -> list[ImageStack]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import aws_cdk as cdk
 from aws_cdk import aws_s3 as s3
@@ -23,3 +24,19 @@ def imported_bucket_arn(scope: Construct, bucket: s3.IBucket) -> str:
     """As cdk-nag writes the ARN of a bucket of another stack: by the name of that stack's export."""
     reference = cdk.Stack.of(scope).resolve(cdk.Stack.of(bucket).export_value(bucket.bucket_arn))
     return str(reference["Fn::ImportValue"])
+
+
+def as_cdk_nag_writes(scope: Construct, text: str) -> str:
+    """Text that holds references: cdk-nag puts the names of what they refer to into angle brackets."""
+    return _flat(cdk.Stack.of(scope).resolve(text))
+
+
+def _flat(part: Any) -> str:
+    if isinstance(part, str):
+        return part
+    if "Fn::Join" in part:
+        separator, parts = part["Fn::Join"]
+        return str(separator).join(_flat(each) for each in parts)
+    if "Ref" in part:
+        return f"<{part['Ref']}>"
+    return f"<{'.'.join(part['Fn::GetAtt'])}>"

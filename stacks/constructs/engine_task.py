@@ -16,12 +16,12 @@ from stacks.constructs.acknowledged_rule import acknowledge
 from stacks.constructs.fleet_artifacts import FleetArtifacts
 from stacks.constructs.logical_id import fix_logical_id
 from stacks.domain.render.engine_container import ARTIFACTS_VOLUME, BUCKET_VARIABLE, EngineContainer
+from stacks.domain.render.exporter import ExporterContainer
 
 Task = ecs.CfnTaskDefinition
 ENGINE = "engine"
 """The container's name."""
 EXPORTER = "exporter"
-EXPORTER_MEMORY_MIB = 128
 ANY_PORT = 0
 """Docker chooses one: for GPUs, which ECS counts itself."""
 # Fargate's largest, and its memory for that; a compile asks for more memory than for processors.
@@ -43,14 +43,6 @@ class TaskSurroundings:
     artifacts: FleetArtifacts | None
 
 
-@dataclass(frozen=True, slots=True)
-class Exporter:
-    """The sidecar that reads the engine's metrics."""
-
-    command: Sequence[str]
-    environment: Sequence[tuple[str, str]]
-
-
 class EngineTask(Construct):
     """`host_port` None: no port is opened. The mode is host where one replica has a node, bridge where several do."""
 
@@ -66,7 +58,7 @@ class EngineTask(Construct):
         runs: Runs = "on-nodes",
         shares_node: bool = False,
         host_port: int | None = None,
-        exporter: Exporter | None = None,
+        exporter: ExporterContainer | None = None,
         logical_id: str,
     ) -> None:
         super().__init__(scope, id_)
@@ -111,12 +103,14 @@ class EngineTask(Construct):
         # One is left to the agent (derived: what Managed Instances keep is not published).
         return str((vcpus - 1) * CPU_UNITS) if self._runs == "on-managed-instances" else None
 
-    def _memory(self, exporter: Exporter | None) -> str | None:
+    def _memory(self, exporter: ExporterContainer | None) -> str | None:
         """None on nodes of our own: a hard limit kills compilers."""
         if self._runs == "on-fargate":
             return str(FARGATE_MEMORY_MIB)
         if self._runs == "on-managed-instances":
-            return str(self._container.memory_reservation_mib + (EXPORTER_MEMORY_MIB if exporter else 0))
+            return str(
+                self._container.memory_reservation_mib + (exporter.memory_reservation_mib if exporter else 0)
+            )
         return None
 
     def _engine(self) -> Task.ContainerDefinitionProperty:
@@ -187,16 +181,15 @@ class EngineTask(Construct):
             )
         ]
 
-    def _sidecar(self, exporter: Exporter) -> Task.ContainerDefinitionProperty:
-        """In the engine's image, which the node has anyway; its end does not end the replica."""
+    def _sidecar(self, exporter: ExporterContainer) -> Task.ContainerDefinitionProperty:
         return Task.ContainerDefinitionProperty(
             name=EXPORTER,
-            image=self._container.image,
-            essential=False,
-            entry_point=["sh", "-c"],
+            image=exporter.image,
+            essential=exporter.essential,
+            entry_point=list(exporter.entry_point),
             command=list(exporter.command),
             environment=_variables(exporter.environment),
-            memory_reservation=EXPORTER_MEMORY_MIB,
+            memory_reservation=exporter.memory_reservation_mib,
             # On a bridge, containers of a task have no loopback in common.
             links=[f"{ENGINE}:{ENGINE}"] if self._shares_node else None,
             log_configuration=self._logs(EXPORTER),

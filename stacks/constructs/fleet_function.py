@@ -15,7 +15,7 @@ from aws_cdk import aws_s3_assets as assets
 from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
-from stacks.constructs.acknowledged_rule import acknowledge, wildcard_resource
+from stacks.constructs.acknowledged_rule import acknowledge, as_cdk_nag_writes, wildcard_resource
 from stacks.constructs.logical_id import fix_logical_id
 
 PAYLOADS = Path(__file__).parents[1] / "payload"
@@ -52,7 +52,8 @@ class FleetFunction(Construct):
             removal_policy=cdk.RemovalPolicy.DESTROY,
         )
         fix_logical_id(self._log_group, f"{id_}Logs")
-        role = self._role(statements)
+        self._resources = [resource for statement in statements for resource in statement.resources]
+        self.role = role = self._role(statements)
         code = _code(self, payload)
         self.resource = lambda_.CfnFunction(
             self,
@@ -91,7 +92,7 @@ class FleetFunction(Construct):
             inline_policies={"work": iam.PolicyDocument(statements=[log, *statements])},
         )
         fix_logical_id(role, f"{self._id}Role")
-        if any("*" in statement.resources for statement in statements):
+        if "*" in self._resources:
             acknowledge(
                 role,
                 [wildcard_resource("*")],
@@ -99,8 +100,14 @@ class FleetFunction(Construct):
             )
         return role
 
-    def every_minute(self) -> scheduler.CfnSchedule:
-        """No retries: the next minute's call knows more than a repeated one."""
+    def acknowledge_patterns(self, reason: str) -> None:
+        """Of the role's resources that end in a star and are not only one."""
+        patterns = [resource for resource in self._resources if "*" in resource and resource != "*"]
+        acknowledge(self.role, [wildcard_resource(as_cdk_nag_writes(self, p)) for p in patterns], reason)
+
+    def every_minute(self, event: str | None = None) -> None:
+        """`event` is JSON. No retries: the next minute's call knows more than a repeated one."""
+        self._no_retries()
         role = iam.Role(
             self,
             "ScheduleRole",
@@ -127,14 +134,14 @@ class FleetFunction(Construct):
             target=scheduler.CfnSchedule.TargetProperty(
                 arn=self.resource.attr_arn,
                 role_arn=role.role_arn,
+                input=event,
                 retry_policy=scheduler.CfnSchedule.RetryPolicyProperty(maximum_retry_attempts=0),
             ),
         )
         fix_logical_id(schedule, f"{self._id}Schedule")
-        return schedule
 
-    def no_retries(self) -> None:
-        """Of calls that nobody waits for; what failed is repaired by the next one."""
+    def _no_retries(self) -> None:
+        """Lambda's own, of calls that nobody waits for: the schedule's are such."""
         config = lambda_.CfnEventInvokeConfig(
             self,
             "Invocations",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
@@ -75,17 +73,18 @@ class NodeSecurityGroup(Construct):
         scope: Construct,
         id_: str,
         *,
+        side: str,
         place: FleetPlace,
         balancer: BalancerSecurityGroup,
         ports: tuple[int, int],
     ) -> None:
         super().__init__(scope, id_)
         self.ports = ports
-        self._side = id_
+        self._side = side
         self.group = Group(
             self,
             "Group",
-            group_description=f"neuronkit {id_} replicas: the load balancer in, HTTPS out",
+            group_description=f"neuronkit {side} replicas: the load balancer in, HTTPS out",
             vpc_id=place.vpc_id,
             security_group_ingress=[
                 Group.IngressProperty(
@@ -98,8 +97,8 @@ class NodeSecurityGroup(Construct):
             ],
             security_group_egress=[_https("ECS, ECR, S3, CloudWatch, model hubs")],
         )
-        fix_logical_id(self.group, f"{id_}SecurityGroup")
-        balancer.reach(self, id_)
+        fix_logical_id(self.group, f"{side}SecurityGroup")
+        balancer.reach(self, side)
 
     def mount(self, storage: ec2.CfnSecurityGroup) -> None:
         egress = ec2.CfnSecurityGroupEgress(
@@ -153,20 +152,19 @@ class StorageSecurityGroup(Construct):
         )
         fix_logical_id(self.group, "StorageSecurityGroup")
 
-    def admit(self, clients: Sequence[tuple[str, ec2.CfnSecurityGroup]]) -> None:
-        """Each with a name for its rule."""
-        for name, client in clients:
-            ingress = ec2.CfnSecurityGroupIngress(
-                self,
-                f"From{name}",
-                group_id=self.group.attr_group_id,
-                source_security_group_id=client.attr_group_id,
-                ip_protocol="tcp",
-                from_port=NFS_PORT,
-                to_port=NFS_PORT,
-                description="Shared artifacts",
-            )
-            fix_logical_id(ingress, f"StorageFrom{name}")
+    def admit(self, name: str, client: Group) -> None:
+        """The name is the rule's."""
+        ingress = ec2.CfnSecurityGroupIngress(
+            self,
+            f"From{name}",
+            group_id=self.group.attr_group_id,
+            source_security_group_id=client.attr_group_id,
+            ip_protocol="tcp",
+            from_port=NFS_PORT,
+            to_port=NFS_PORT,
+            description="Shared artifacts",
+        )
+        fix_logical_id(ingress, f"StorageFrom{name}")
 
 
 def _https(description: str) -> Group.EgressProperty:

@@ -82,9 +82,9 @@ class ManagedInstances(Construct):
             assumed_by=iam.ServicePrincipal("ec2.amazonaws.com"),
             managed_policies=[iam.ManagedPolicy.from_aws_managed_policy_name(INSTANCE_POLICY)],
         )
-        fix_logical_id(role, "NodeRole")
+        fix_logical_id(role, "ManagedNodeRole")
         profile = iam.CfnInstanceProfile(self, "Profile", roles=[role.role_name])
-        fix_logical_id(profile, "NodeInstanceProfile")
+        fix_logical_id(profile, "ManagedNodeInstanceProfile")
         _managed_policy_is_right(role, INSTANCE_POLICY)
         return role, profile
 

@@ -9,6 +9,7 @@ from stacks.domain.plan import Plan
 from stacks.domain.sizing import PUBLIC_BALANCER_PREFIX_MAX
 
 BALANCER_ZONES = 2
+RESERVED_BY_ECS = ("aws", "ecs", "fargate")
 
 
 def refuse_projected(plan: Plan) -> None:
@@ -27,6 +28,7 @@ def refuse_unbuildable(plan: Plan) -> None:
     refuse_projected(plan)
     if plan.fleets:
         _refuse_balancers_without_place(plan)
+        _refuse_names_of_ecs(plan)
     several = [cluster for cluster in plan.clusters if cluster.cells > 1]
     if several:
         first = several[0]
@@ -34,6 +36,16 @@ def refuse_unbuildable(plan: Plan) -> None:
             f"cluster {first.name} has {first.cells} cells: one file makes the stacks of one cell",
             f"write one file a cell, each with its own `name` and `cells: 1`, and {first.nodes_per_cell} nodes in it; "
             "`neuronkit check` and `neuronkit plan` work on the whole",
+        )
+
+
+def _refuse_names_of_ecs(plan: Plan) -> None:
+    """CloudFormation names a capacity provider after its stack, and its stack is named after the environment."""
+    prefix = next((each for each in RESERVED_BY_ECS if plan.name.startswith(each)), None)
+    if prefix is not None:
+        raise InputError(
+            f"ECS refuses capacity providers whose names begin with {prefix}, as those of {plan.name} would",
+            "give an environment with fleets another name",
         )
 
 

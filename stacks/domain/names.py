@@ -146,6 +146,11 @@ def fallback_state_parameter(environment: str, fleet: str) -> str:
     return f"{fallback_parameter(environment, fleet)}-state"
 
 
+def waker_parameter(environment: str, fleet: str, what: str) -> str:
+    """`what`: settings, state or wake."""
+    return f"/neuronkit/{environment}/fleets/{fleet}/waker/{what}"
+
+
 def job_definition_name(environment: str, job: str) -> str:
     return f"{environment}-{job}"
 
