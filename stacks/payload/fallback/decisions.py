@@ -120,7 +120,7 @@ def _usual(settings: Settings, seen: Observation, memory: Memory, now: float) ->
         return _wait(seen, reason)
     if goal != memory.heading and _spent(memory, now):
         return _wait(seen, "too-many-switches")
-    back = goal < share
+    back = goal < share and bool(seen.gpu.serving)
     return _Choice(goal, "returning" if back else reason, at_once=not (back and settings.back == "gradual"))
 
 

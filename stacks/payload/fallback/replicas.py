@@ -37,15 +37,15 @@ def _needed(
     settings: Settings, seen: Observation, memory: Memory, now: float, replaced_share: int
 ) -> tuple[int, Memory]:
     floor = max(1, settings.gpu_minimum)
+    quiet_since = _since(memory.gpu_quiet_since, now) if seen.gpu.waiting == 0 else None
+    memory = replace(memory, gpu_quiet_since=quiet_since)
     if not memory.gpu_needed:
         replacements = math.ceil(seen.neuron.desired * replaced_share / 100)
         return max(floor, seen.gpu.desired, replacements), replace(memory, gpu_scaled_at=now)
     wanted = max(floor, seen.gpu.desired if memory.gpu_wanted is None else memory.gpu_wanted)
-    waiting = seen.gpu.waiting
-    memory = replace(memory, gpu_quiet_since=_since(memory.gpu_quiet_since, now) if waiting == 0 else None)
     if _overloaded(settings, seen, memory, now, wanted):
         return wanted + 1, replace(memory, gpu_scaled_at=now)
-    quiet = memory.gpu_quiet_since is not None and now - memory.gpu_quiet_since >= QUIET_SECONDS
+    quiet = quiet_since is not None and now - quiet_since >= QUIET_SECONDS
     if quiet and wanted > floor:
         return wanted - 1, replace(memory, gpu_quiet_since=now)
     return wanted, memory
