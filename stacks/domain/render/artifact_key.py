@@ -52,4 +52,5 @@ def artifact_key(found: Ingredients) -> str:
     text = json.dumps(found, sort_keys=True, separators=(",", ":"))
     digest = hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
     front = "-".join(str(found[name]) for name in ("engine", "sdk", "instance_type"))
-    return f"{re.sub(r'[^A-Za-z0-9.-]', '-', front)}-lnc{found['logical_core_size']}-tp{found['tensor_parallel']}-{digest}"
+    front += f"-lnc{found['logical_core_size']}-tp{found['tensor_parallel']}"
+    return f"{re.sub(r'[^A-Za-z0-9.-]', '-', front)}-{digest}"
