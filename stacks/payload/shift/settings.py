@@ -1,0 +1,117 @@
+"""What the stack tells the function by its variables, and what the override parameter says. Pure."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from shift.sides import Goal
+from shift.windows import SERVE, TRAIN, WeeklyWindow, phase_at
+
+MODES = ("auto", "serve", "train")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    environment: str
+    shift: str
+    fleet_stack: str
+    cluster_stack: str
+    cluster: str
+    bucket: str
+    prefix: str
+    parameter: str
+    zone: ZoneInfo
+    windows: tuple[WeeklyWindow, ...]
+    drain_minutes: int
+    replicas_per_node: int
+    floor_nodes: int
+
+    def nodes_for(self, replicas: int) -> int:
+        """Whole ones, and never below the floor."""
+        return max(self.floor_nodes, -(-replicas // self.replicas_per_node))
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    mode: str = "auto"
+    until: datetime | None = None
+    changed_at: datetime | None = None
+    reason: str = ""
+    complaint: str = ""
+    """Why it could not be read: then it is "auto"."""
+
+    def holds_at(self, now: datetime) -> bool:
+        return self.mode != "auto" and (self.until is None or now < self.until)
+
+
+def read_settings(variables: Mapping[str, str]) -> Settings:
+    zone = io.BytesIO(zlib.decompress(base64.b64decode(variables["ZONE_RULES"])))
+    return Settings(
+        environment=variables["ENVIRONMENT"],
+        shift=variables["SHIFT"],
+        fleet_stack=variables["FLEET_STACK"],
+        cluster_stack=variables["CLUSTER_STACK"],
+        cluster=variables["CLUSTER"],
+        bucket=variables["BUCKET"],
+        prefix=variables["PREFIX"],
+        parameter=variables["PARAMETER"],
+        zone=ZoneInfo.from_file(zone, key=variables["ZONE"]),
+        windows=tuple(WeeklyWindow(*window) for window in json.loads(variables["WINDOWS"])),
+        drain_minutes=int(variables["DRAIN_MINUTES"]),
+        replicas_per_node=int(variables["REPLICAS_PER_NODE"]),
+        floor_nodes=int(variables["FLOOR_NODES"]),
+    )
+
+
+def read_override(text: str, changed_at: datetime | None) -> Override:
+    """What cannot be read is "auto", and says why."""
+    try:
+        document = json.loads(text)
+    except ValueError:
+        return Override(complaint="the override is not JSON")
+    if not isinstance(document, dict) or document.get("mode") not in MODES:
+        return Override(complaint=f'the override\'s "mode" is none of {", ".join(MODES)}')
+    try:
+        until = _time(document.get("until"))
+    except (TypeError, ValueError, OverflowError):
+        return Override(complaint='the override\'s "until" is no time such as 2026-12-01T18:00:00Z')
+    return Override(document["mode"], until, changed_at, str(document.get("reason") or ""))
+
+
+def _time(text: str | None) -> datetime | None:
+    """One without a zone is UTC."""
+    if text is None:
+        return None
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def goal_at(settings: Settings, override: Override, now: datetime) -> Goal:
+    if override.holds_at(now):
+        state = SERVE if override.mode == "serve" else TRAIN
+        widest = max(window.replicas for window in settings.windows)
+        until = f" until {override.until.isoformat()}" if override.until else ""
+        words = f"override {override.mode}{until}: {override.reason or 'no reason given'}"
+        return _goal(settings, state, override.changed_at or now, widest if state == SERVE else None, words)
+    phase = phase_at(settings.windows, settings.zone, settings.drain_minutes, now)
+    since = max([phase.since, *_ends(override, now)])
+    words = override.complaint or f"timetable in {settings.zone.key}"
+    return _goal(settings, phase.state, since, phase.replicas, words)
+
+
+def _ends(override: Override, now: datetime) -> list[datetime]:
+    """When an override that is over left it to the timetable again."""
+    return [time for time in (override.changed_at, override.until) if time is not None and time <= now]
+
+
+def _goal(settings: Settings, state: str, since: datetime, replicas: int | None, words: str) -> Goal:
+    floor = settings.floor_nodes
+    nodes = floor if replicas is None else settings.nodes_for(replicas)
+    return Goal(state, since, nodes, floor, words)

@@ -1,0 +1,1 @@
+../../domain/windows.py
