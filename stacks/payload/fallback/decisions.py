@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from fallback.health import DOWN_CHECKS, all_bad, asleep, remember, starting, waking
+from fallback.health import DOWN_CHECKS, all_bad, asleep, off, remember, starting, waking
 from fallback.memory import Memory
 from fallback.observed import Observation, Settings, Side, Weights
 from fallback.replicas import gpu_replicas
@@ -51,9 +51,10 @@ def decide(settings: Settings, seen: Observation, memory: Memory, now: float) ->
     share = _stepped(seen, choice, counted)
     memory = _headed(memory, seen, choice, now)
     replaced = _replaced_share(settings, seen, memory, now, share)
-    memory = gpu_replicas(settings, seen, memory, now, replaced, serves=bool(share))
+    bounds = replace(settings, gpu_minimum=0) if choice.reason == "off" else settings
+    memory = gpu_replicas(bounds, seen, memory, now, replaced, serves=bool(share))
     heading = memory.heading
-    nobody = not seen.neuron.serving and not seen.gpu.serving
+    nobody = not seen.neuron.serving and not seen.gpu.serving and choice.reason != "off"
     return Decision(
         weights=_weights(settings, seen, share),
         gpu_desired=None if memory.gpu_wanted == seen.gpu.desired else memory.gpu_wanted,
@@ -69,6 +70,8 @@ def decide(settings: Settings, seen: Observation, memory: Memory, now: float) ->
 
 def _choice(settings: Settings, seen: Observation, memory: Memory, now: float) -> _Choice:
     override = seen.override.at(now)
+    if off(settings, seen, now):
+        return _wait(seen, "off")
     if asleep(settings, seen) and override != "gpu":
         return _Choice(None, "asleep")
     if override != "auto":
@@ -206,6 +209,8 @@ def _replaced_share(
     override = seen.override.at(now)
     if override == "gpu" or settings.mode == "model":
         return 100
+    if off(settings, seen, now):
+        return None
     if override == "neuron" or asleep(settings, seen):
         return share or None
     if memory.neuron_down:

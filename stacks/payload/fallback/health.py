@@ -19,12 +19,18 @@ def asleep(settings: Settings, seen: Observation) -> bool:
     return sleeps and seen.neuron.desired == 0 and not seen.neuron.withdrawn
 
 
+def off(settings: Settings, seen: Observation, now: float) -> bool:
+    """Nobody asks for anything: a fleet that is not deployed to the end, or about to be destroyed."""
+    kept = settings.sleeps or settings.mode == "model" or seen.override.at(now) == "gpu"
+    return not kept and not seen.neuron.withdrawn and seen.neuron.desired == seen.gpu.desired == 0
+
+
 def waking(seen: Observation) -> bool:
     return seen.weights.waker > 0 and seen.neuron.desired > 0
 
 
 def starting(settings: Settings, seen: Observation, memory: Memory, now: float) -> bool:
-    """A deployment or a wake that is no failure yet: not too long, no capacity refused, and nobody else could serve."""
+    """A deployment, a wake or a first start that is no failure yet: not too long, no capacity refused, nobody else serves."""
     if memory.starting_since is None or seen.neuron.refused or seen.gpu.serving:
         return False
     return now - memory.starting_since < settings.start_seconds
@@ -32,7 +38,8 @@ def starting(settings: Settings, seen: Observation, memory: Memory, now: float) 
 
 def remember(settings: Settings, seen: Observation, memory: Memory, now: float) -> Memory:
     """The memory with this check in it; a check that does not count changes no history."""
-    goes_on = seen.neuron.deploying or waking(seen)
+    first = memory.checked_at is not None and not memory.neuron and seen.neuron.desired > 0
+    goes_on = seen.neuron.deploying or waking(seen) or (first and not seen.neuron.serving)
     memory = replace(memory, starting_since=(memory.starting_since or now) if goes_on else None)
     memory = _first_impression(settings, seen, memory)
     if not memory.counts(now):
@@ -44,7 +51,7 @@ def remember(settings: Settings, seen: Observation, memory: Memory, now: float) 
         gpu=_longer(memory.gpu, GOOD if seen.gpu.serving else BAD),
         short=_longer(memory.short, _short_mark(settings, seen, memory)),
     )
-    if asleep(settings, seen):
+    if asleep(settings, seen) or off(settings, seen, now):
         memory = replace(memory, neuron="", neuron_down=False)
     return replace(
         memory,

@@ -25,7 +25,7 @@ def queries(places: Places) -> list[dict[str, Any]]:
             {"Name": "TargetGroup", "Value": groups[side].split(":")[-1]},
         ]
         found += [
-            _query(f"{side}_waiting", NAMESPACE, "RequestsWaiting", own, "Sum"),
+            _query(f"{side}_waiting", NAMESPACE, "RequestsWaiting", own, "Average"),
             _query(f"{side}_progress", NAMESPACE, "EngineProgress", own, "Average"),
             _query(f"{side}_requests", "AWS/ApplicationELB", "RequestCount", balancer, "Sum"),
             _query(f"{side}_errors", "AWS/ApplicationELB", "HTTPCode_Target_5XX_Count", balancer, "Sum"),

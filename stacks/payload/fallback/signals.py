@@ -23,7 +23,7 @@ STEADY = re.compile(r"has reached a steady state", re.IGNORECASE)
 class SideMetrics:
     """Of the last minutes; None where CloudWatch has no data."""
 
-    waiting: float | None = None
+    waiting_per_replica: float | None = None
     progress: float | None = None
     """Average over the side's engines: 1 all make progress, 0 none does."""
     requests: float | None = None
@@ -56,7 +56,7 @@ def side(
         refused=_refused(alive, activities, now),
         withdrawn=bool(scalable_targets) and all(t["MaxCapacity"] == 0 for t in scalable_targets),
         stalled=_stalled(healthy, metrics.progress),
-        waiting=metrics.waiting,
+        waiting=None if metrics.waiting_per_replica is None else metrics.waiting_per_replica * healthy,
         requests=metrics.requests,
         errors=0.0 if metrics.errors is None and metrics.requests is not None else metrics.errors,
     )

@@ -48,6 +48,7 @@ def _why(settings: Settings, seen: Observation, decision: Decision) -> str:
         "weighted": f"The file gives GPU {settings.base_share} %.",
         "model": f"The file gives GPU the whole model{_because(settings.model_reason)}.",
         "gpu-down": f"GPU has no serving target ({_ails(gpu)}).",
+        "off": "Nobody asks for a replica of either side: nothing is done.",
         "asleep": "The fleet is asleep: the next request wakes it.",
         "waking": f"The fleet wakes: {neuron.running} of {neuron.desired} replicas run.",
         "nobody-serves": f"Neither side serves: Neuron {_ails(neuron)}; GPU {_ails(gpu)}. "

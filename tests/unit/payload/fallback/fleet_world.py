@@ -42,8 +42,8 @@ class World:
     gpu_broken: bool = False
     gpu_refused: str = ""
     gpu_waiting: float | None = 0.0
-    weights: Weights = Weights(100, 0, 0)
-    override: Override = Override()
+    weights: Weights = field(default_factory=lambda: Weights(100, 0, 0))
+    override: Override = field(default_factory=Override)
     state: str = "{}"
     refuses: set[str] = field(default_factory=set)
     """Which writes AWS refuses: "gpu", "weights", "state"."""

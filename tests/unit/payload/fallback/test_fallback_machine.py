@@ -83,6 +83,18 @@ class Fallback(RuleBasedStateMachine):
         self.world.neuron_desired = 0 if withdrawn else 2
 
     @rule()
+    def all_ends_and_starts_again(self) -> None:
+        world = self.world
+        if world.settings.sleeps or world.settings.mode == "model" or world.override.at(world.now) == "gpu":
+            return
+        world.withdrawn, world.neuron_desired, world.gpu_desired = False, 0, 0
+        self.forgive()
+        for _ in range(5):
+            assert world.check().reason == "off"
+            assert world.gpu_desired == 0
+        world.neuron_desired = 2
+
+    @rule()
     def sleep_or_wake(self) -> None:
         if not self.world.settings.sleeps or self.world.withdrawn:
             return
