@@ -58,6 +58,8 @@ class Task:
     reason: str
     """Why it stopped: the task's word, and those of its containers."""
     exit_codes: tuple[int | None, ...]
+    started_by: str
+    """Of a service: ecs-svc/ and a number."""
 
     @property
     def id(self) -> str:
@@ -174,21 +176,9 @@ def stop_task(cloud: Cloud, cluster: str, arn: str, reason: str) -> None:
     cloud.call("ecs", "stop_task", cluster=cluster, task=arn, reason=reason)
 
 
-def active_task_definitions(cloud: Cloud, family_prefix: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """ARN and tags of those whose family begins like this."""
-    for family in cloud.pages(
-        "ecs", "list_task_definition_families", "families", familyPrefix=family_prefix, status="ACTIVE"
-    ):
-        for arn in cloud.pages(
-            "ecs", "list_task_definitions", "taskDefinitionArns", familyPrefix=family, status="ACTIVE"
-        ):
-            if arn.rpartition("/")[2].rpartition(":")[0] == family:
-                yield arn, task_definition_tags(cloud, arn)
-
-
-def task_definition_tags(cloud: Cloud, arn: str) -> dict[str, str]:
-    answer = cloud.call("ecs", "describe_task_definition", taskDefinition=arn, include=["TAGS"])
-    return _tags(answer.get("tags"))
+def tags(cloud: Cloud, arn: str) -> dict[str, str]:
+    """Of whatever is ECS's."""
+    return _tags(cloud.call("ecs", "list_tags_for_resource", resourceArn=arn).get("tags"))
 
 
 def task_definition_is_active(cloud: Cloud, arn: str) -> bool:
@@ -224,16 +214,6 @@ def capacity_providers(cloud: Cloud) -> Iterator[tuple[str, str, str, dict[str, 
         if not token:
             return
         answer = cloud.call("ecs", "describe_capacity_providers", include=["TAGS"], nextToken=token)
-
-
-def clusters(cloud: Cloud) -> Iterator[tuple[str, str, dict[str, str]]]:
-    """ARN, name and tags of those that are not deleted."""
-    arns = list(cloud.pages("ecs", "list_clusters", "clusterArns"))
-    for first in range(0, len(arns), 100):
-        answer = cloud.call("ecs", "describe_clusters", clusters=arns[first : first + 100], include=["TAGS"])
-        for raw in answer["clusters"]:
-            if raw.get("status") != "INACTIVE":
-                yield raw["clusterArn"], raw["clusterName"], _tags(raw.get("tags"))
 
 
 def cluster_is_active(cloud: Cloud, arn: str) -> bool:
@@ -283,6 +263,7 @@ def _task(raw: dict[str, Any]) -> Task:
         stop_code=raw.get("stopCode", ""),
         reason="; ".join(_reasons(raw.get("stoppedReason", ""), containers)),
         exit_codes=tuple(container.get("exitCode") for container in containers),
+        started_by=raw.get("startedBy", ""),
     )
 
 

@@ -97,3 +97,15 @@ def _file_system(raw: dict[str, Any]) -> FileSystem:
         bytes=raw["SizeInBytes"]["Value"],
         tags={tag["Key"]: tag["Value"] for tag in raw.get("Tags") or ()},
     )
+
+
+def access_point_exists(cloud: Cloud, arn: str) -> bool:
+    """It goes with its file system."""
+    id_ = arn.rpartition("/")[2]
+    try:
+        answer = cloud.call(_SERVICE, "describe_access_points", AccessPointId=id_)
+    except AwsError as error:
+        if error.code == "AccessPointNotFound":
+            return False
+        raise
+    return any(point["LifeCycleState"] != "deleted" for point in answer["AccessPoints"])

@@ -54,3 +54,39 @@ def rule_weights(cloud: Cloud, rule_arn: str) -> dict[str, int] | None:
             if action["Type"] == "forward" and groups:
                 return {group["TargetGroupArn"]: int(group.get("Weight", 1)) for group in groups}
     return {}
+
+
+def load_balancer_exists(cloud: Cloud, arn: str) -> bool:
+    return _exists(cloud, "describe_load_balancers", "LoadBalancerNotFound", LoadBalancerArns=[arn])
+
+
+def target_group_exists(cloud: Cloud, arn: str) -> bool:
+    return _exists(cloud, "describe_target_groups", "TargetGroupNotFound", TargetGroupArns=[arn])
+
+
+def listener_exists(cloud: Cloud, arn: str) -> bool:
+    return _exists(cloud, "describe_listeners", "ListenerNotFound", ListenerArns=[arn])
+
+
+def rule_exists(cloud: Cloud, arn: str) -> bool:
+    return _exists(cloud, "describe_rules", "RuleNotFound", RuleArns=[arn])
+
+
+def delete_load_balancer(cloud: Cloud, arn: str) -> None:
+    """With its listeners and their rules. No error if it is gone."""
+    cloud.call("elbv2", "delete_load_balancer", LoadBalancerArn=arn)
+
+
+def delete_target_group(cloud: Cloud, arn: str) -> None:
+    """No error if it is gone; AWS refuses while a listener uses it."""
+    cloud.call("elbv2", "delete_target_group", TargetGroupArn=arn)
+
+
+def _exists(cloud: Cloud, operation: str, gone: str, **which: list[str]) -> bool:
+    try:
+        cloud.call("elbv2", operation, **which)
+    except AwsError as error:
+        if error.code == gone:
+            return False
+        raise
+    return True

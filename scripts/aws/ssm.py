@@ -45,6 +45,15 @@ def find_parameter(cloud: Cloud, name: str) -> str | None:
     return value
 
 
+def delete_parameter(cloud: Cloud, name: str) -> None:
+    """No error if it is gone."""
+    try:
+        cloud.call("ssm", "delete_parameter", Name=name)
+    except AwsError as error:
+        if error.code != "ParameterNotFound":
+            raise
+
+
 def send_command(
     cloud: Cloud, instance_id: str, text: str, delivery_seconds: int, execution_seconds: int
 ) -> str:

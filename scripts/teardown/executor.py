@@ -14,10 +14,12 @@ from scripts.aws import batch, cloudformation, ec2, ec2_images, log_deliveries, 
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, AwsError, CredentialsError, UnreachableError
 from scripts.teardown import order
+from scripts.teardown.fleet_removals import AT_ONCE
 from scripts.teardown.inventory import take_inventory
 from scripts.teardown.leftovers import explain_stack
 from scripts.teardown.model import Action, Inventory, Item, Stage, Step, Target
-from scripts.teardown.slow_removals import NOT_YET, SLOW, Standing
+from scripts.teardown.removal import Standing
+from scripts.teardown.slow_removals import NOT_YET, SLOW
 from stacks.domain.names import ENVIRONMENT_TAG
 
 ATTEMPTS_MAX = 3
@@ -114,6 +116,8 @@ class Executor:
             log_deliveries.delete(self.cloud, step.kind, step.id)
         elif step.kind in SLOW:
             self._begin_slow(step)
+        elif step.kind in AT_ONCE:
+            AT_ONCE[step.kind](self.cloud, step.id)
         elif step.kind == order.AMI:
             ec2_images.deregister(self.cloud, step.id, {ENVIRONMENT_TAG: self.target.environment})
         else:
@@ -136,10 +140,10 @@ class Executor:
     def _wait(self, step: Step) -> None:
         if step.kind == order.STACK:
             self._wait_for_stack(step)
-        elif step.stage is Stage.JOBS:
-            self._wait_for_job(step)
         elif step.kind in SLOW:
             self._wait_for_slow(step)
+        elif step.stage is Stage.JOBS:
+            self._wait_for_job(step)
         elif step.action is Action.WAIT:
             self._wait_for_item(step)
 

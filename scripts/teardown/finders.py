@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from scripts.aws import batch, ec2, ecs, imagebuilder, kms, logs, s3
+from scripts.aws import batch, ec2, imagebuilder, kms, logs, s3
 from scripts.aws.cloud import Cloud
+from scripts.teardown.fleet_finders import FLEET_QUESTIONS
+from scripts.teardown.fleet_kinds import kind_of
 from scripts.teardown.found import Found, Question, sorted_out
 from scripts.teardown.image_finders import IMAGE_QUESTIONS
 from scripts.teardown.model import Item, JobItem, Ownership
@@ -142,21 +144,17 @@ def other_tagged(cloud: Cloud, scope: Scope) -> Found:
 
 def _exists(cloud: Cloud, arn: str) -> bool:
     """True where we cannot tell: better one line too many than a leftover unsaid."""
-    if ":ecs:" in arn and ":cluster/" in arn:
-        return ecs.cluster_is_active(cloud, arn)
     if ":imagebuilder:" in arn:
         return imagebuilder.exists(cloud, arn)
-    if ":ecs:" in arn and ":task/" in arn:
-        return ecs.task_runs(cloud, arn)
-    # Records of what is over: a task definition or a finished job runs nothing and costs nothing.
-    is_task_definition = ":ecs:" in arn and ":task-definition/" in arn
-    is_job = ":batch:" in arn and ":job/" in arn
-    return not (is_task_definition or is_job)
+    # The record of a finished job runs nothing and costs nothing.
+    return not (":batch:" in arn and ":job/" in arn)
 
 
 def _has_a_finder(arn: str) -> bool:
     """Whether another function here, or the list of stacks, answers for this kind: its word counts."""
     service, resource = arn.split(":", 5)[2], arn.split(":", 5)[5]
+    if kind_of(arn) is not None:
+        return True
     if service == "ec2":
         return resource.split("/")[0] in {"capacity-reservation", *(kind.arn_type for kind in ec2.KINDS)}
     if service == "batch":
@@ -191,5 +189,6 @@ QUESTIONS: tuple[tuple[str, Question], ...] = (
     ("backups of file systems", backups),
     *SLURM_QUESTIONS,
     *IMAGE_QUESTIONS,
+    *FLEET_QUESTIONS,
     ("other tagged resources", other_tagged),
 )

@@ -15,6 +15,7 @@ from scripts.aws.cloudformation import Stack, StackResource
 from scripts.aws.ec2 import CapacityReservation
 from scripts.aws.translation import AwsError, CredentialsError, UnreachableError
 from scripts.teardown.finders import QUESTIONS
+from scripts.teardown.fleet_scope import fleet_scope
 from scripts.teardown.found import NAMED_ONLY, Found, Question
 from scripts.teardown.model import Inventory, Item, PaidUntil, StackItem, Target, Unanswered
 from scripts.teardown.order import STACK
@@ -74,6 +75,7 @@ def _scope(cloud: Cloud, target: Target, ours: tuple[Stack, ...]) -> Scope:
         stack_ids=frozenset(stack.id for stack in ours),
         retained=retained,
         slurm=_slurm_scope(target, living, former),
+        fleets=fleet_scope(target.uses_fleets, living, former),
     )
 
 

@@ -19,6 +19,8 @@ class Target:
     """Name and id of each reservation or block that the file names."""
     uses_slurm: bool = False
     """Whether the file has a Slurm cluster now."""
+    uses_fleets: bool = False
+    """Whether the file has a fleet now."""
 
 
 class Ownership(StrEnum):

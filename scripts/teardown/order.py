@@ -1,6 +1,6 @@
 """Inventory -> the steps that remove it, in the order of who depends on whom. Pure.
 
-Jobs first (they use the clusters). Then what AWS PCS has that no stack deletes any more: queues (their nodes end with
+Jobs and serving replicas first (they use the clusters). Then what AWS PCS has that no stack deletes any more: queues (their nodes end with
 them, those of static groups, too), node groups, controllers. Cluster stacks next (they use network and bucket), then what
 lies loose in the network and would keep it alive, then the storage and network stacks, and last what outlives stacks on
 purpose.
@@ -8,7 +8,8 @@ purpose.
 
 from __future__ import annotations
 
-from scripts.aws import efs, fsx, log_deliveries, pcs
+from scripts.aws import ecs, efs, fsx, log_deliveries, pcs
+from scripts.teardown import fleet_kinds
 from scripts.teardown.model import Action, Inventory, Item, StackItem, Stage, Step
 from stacks.domain.names import StackNames
 
@@ -26,6 +27,19 @@ IMAGE_BUILD = "node image build"
 NODE_IMAGE = "node image"
 
 _STAGE_OF_KIND = {
+    fleet_kinds.REPLICAS: Stage.JOBS,
+    ecs.TASK: Stage.JOBS,
+    ecs.SERVICE: Stage.QUEUES,
+    fleet_kinds.AUTO_SCALING_GROUP: Stage.NODE_GROUPS,
+    ecs.CLUSTER: Stage.CONTROLLERS,
+    ecs.CAPACITY_PROVIDER: Stage.LOOSE_INSTANCES,
+    # Its interfaces would keep the network alive.
+    fleet_kinds.LOAD_BALANCER: Stage.LOOSE_NETWORK,
+    fleet_kinds.TARGET_GROUP: Stage.LOOSE_GROUPS,
+    fleet_kinds.FUNCTION: Stage.REMAINS,
+    fleet_kinds.ALARM: Stage.REMAINS,
+    fleet_kinds.PARAMETER: Stage.REMAINS,
+    ecs.TASK_DEFINITION: Stage.REMAINS,
     # Before the stack with the recipes that they are of.
     IMAGE_BUILD: Stage.QUEUES,
     NODE_IMAGE: Stage.QUEUES,
@@ -105,6 +119,9 @@ def is_in_use(item: Item) -> bool:
 
 def _stack_step(stack: StackItem, names: StackNames) -> Step:
     stage = {names.storage: Stage.STORAGE, names.network: Stage.NETWORK}.get(stack.name, Stage.CLUSTERS)
+    if stack.name in dict(names.shifts).values():
+        # It acts on a fleet and on a cluster.
+        stage = Stage.CONTROLLERS
     return Step(stage, stack_action(stack.status), STACK, stack.id, stack.name)
 
 

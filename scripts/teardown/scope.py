@@ -27,6 +27,18 @@ class SlurmScope:
 
 
 @dataclass(frozen=True, slots=True)
+class FleetScope:
+    is_used: bool = False
+    """By the file, or by a stack of ours that is or was there."""
+    clusters: frozenset[str] = frozenset()
+    """Names of the ECS clusters of living stacks."""
+    stuck: frozenset[str] = frozenset()
+    """Physical ids of what CloudFormation failed to delete and the kit deletes itself."""
+    log_groups: frozenset[str] = frozenset()
+    """That Lambda and Container Insights made by themselves for what is or was in our stacks."""
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
     """`members` are physical ids of living stacks of ours: CloudFormation deletes them, we do not."""
 
@@ -36,6 +48,7 @@ class Scope:
     retained: frozenset[str] = frozenset()
     """Physical ids that CloudFormation left behind on purpose when it deleted, or began to delete, a stack of ours."""
     slurm: SlurmScope = field(default_factory=lambda: SlurmScope())
+    fleets: FleetScope = field(default_factory=lambda: FleetScope())
     tagged_arns: tuple[str, ...] = field(default=())
 
     @property

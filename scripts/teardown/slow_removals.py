@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from scripts.aws import efs, fsx, imagebuilder, pcs
 from scripts.aws.cloud import Cloud
 from scripts.teardown import order
+from scripts.teardown.fleet_removals import FLEET_REMOVALS
+from scripts.teardown.removal import SlowRemoval, Standing
 from scripts.teardown.slurm_finders import parts_of_id
 
 _EFS_FAILED: Final = ("error",)
 _FAILED: Final = ("DELETE_FAILED", "FAILED")
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    state: str
-    is_busy: bool
-    has_failed: bool
-    why: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class SlowRemoval:
-    begin: Callable[[Cloud, str], None]
-    look: Callable[[Cloud, str], Standing | None]
-    """None: it is gone."""
 
 
 def _delete_of_pcs(kind: str, cloud: Cloud, id_: str) -> None:
@@ -89,6 +75,17 @@ SLOW: Final[Mapping[str, SlowRemoval]] = {
     order.FSX_BACKUP: SlowRemoval(fsx.delete_backup, _look_at_backup),
     order.IMAGE_BUILD: SlowRemoval(imagebuilder.cancel, _look_at_build),
     order.NODE_IMAGE: SlowRemoval(imagebuilder.delete, _look_at_image),
+    **FLEET_REMOVALS,
 }
-NOT_YET: Final = ("ConflictException", "FileSystemInUse", "DependencyTimeout")
+NOT_YET: Final = (
+    "ConflictException",
+    "FileSystemInUse",
+    "DependencyTimeout",
+    "ClusterContainsCapacityProviderException",
+    "ClusterContainsContainerInstancesException",
+    "ClusterContainsServicesException",
+    "ClusterContainsTasksException",
+    "ResourceInUseException",
+    "ResourceInUse",
+)
 """Said while AWS still works on a neighbour: worth another try."""

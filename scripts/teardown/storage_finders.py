@@ -14,9 +14,11 @@ from scripts.teardown.scope import Scope
 
 def file_systems(cloud: Cloud, scope: Scope) -> Found:
     """CloudFormation retains them; those of living stacks are told of as well, because their data goes with the rest."""
-    if not scope.slurm.is_used:
+    if not scope.slurm.is_used and not scope.fleets.is_used:
         return Found()
-    lustre, elastic = fsx.file_systems(cloud), efs.file_systems(cloud)
+    # A fleet has EFS only: who has no Slurm cluster needs no permission for FSx.
+    lustre = fsx.file_systems(cloud) if scope.slurm.is_used else ()
+    elastic = efs.file_systems(cloud)
     found = sorted_out(
         scope,
         [

@@ -14,7 +14,13 @@ def target_of(environment: Environment) -> Target:
         # With the network's name, whatever the file says now: it may have said `vpc: new` when it was deployed.
         # A network that the user brought is in no stack, so nothing here can name it.
         # With the image's name likewise: it needs nobody's lock to be deleted.
-        stacks=stack_names(environment.name, tuple(environment.clusters), image=True),
+        stacks=stack_names(
+            environment.name,
+            tuple(environment.clusters),
+            tuple(environment.fleets),
+            tuple(environment.shifts),
+            image=True,
+        ),
         bootstrap_stack=bootstrap_stack_name(environment.cdk.qualifier),
         capacities=tuple(
             (name, id_)
@@ -23,4 +29,5 @@ def target_of(environment: Environment) -> Target:
             if id_
         ),
         uses_slurm=any(cluster.scheduler == "slurm" for cluster in environment.clusters.values()),
+        uses_fleets=bool(environment.fleets),
     )

@@ -13,7 +13,7 @@ from scripts.aws.translation import AwsError
 from scripts.teardown import executor
 from scripts.teardown.executor import Executor, Outcome
 from scripts.teardown.model import Inventory, Item, StackItem, Target
-from scripts.teardown.slow_removals import SlowRemoval, Standing
+from scripts.teardown.removal import SlowRemoval, Standing
 from stacks.domain.names import stack_names
 
 CLUSTER = "pilot-cluster-train"

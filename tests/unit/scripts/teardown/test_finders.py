@@ -132,11 +132,10 @@ ARNS = [
     ("arn:aws:batch:us-east-2:1:job-definition/pilot-smoke:1", "covered"),
     ("arn:aws:batch:us-east-2:1:job-queue/q", "covered"),
     ("arn:aws:batch:us-east-2:1:job/abc", "record"),
-    ("arn:aws:ecs:us-east-2:1:task-definition/x:1", "record"),
-    ("arn:aws:ecs:us-east-2:1:cluster/alive", "loose"),
-    ("arn:aws:ecs:us-east-2:1:cluster/dead", "record"),
-    ("arn:aws:ecs:us-east-2:1:task/c/alive", "loose"),
-    ("arn:aws:ecs:us-east-2:1:task/c/dead", "record"),
+    ("arn:aws:ecs:us-east-2:1:task-definition/x:1", "covered"),
+    ("arn:aws:ecs:us-east-2:1:cluster/alive", "covered"),
+    ("arn:aws:ecs:us-east-2:1:task/c/alive", "covered"),
+    ("arn:aws:lambda:us-east-2:1:function:f", "covered"),
     ("arn:aws:s3:::b", "covered"),
     ("arn:aws:logs:us-east-2:1:log-group:x", "covered"),
     ("arn:aws:cloudformation:us-east-2:1:stack/s/1", "covered"),
@@ -144,7 +143,7 @@ ARNS = [
     ("arn:aws:fsx:us-east-2:1:file-system/fs-1", "covered"),
     ("arn:aws:fsx:us-east-2:1:volume/fs-1/fsvol-1", "loose"),
     ("arn:aws:elasticfilesystem:us-east-2:1:file-system/fs-2", "covered"),
-    ("arn:aws:elasticfilesystem:us-east-2:1:access-point/fsap-1", "loose"),
+    ("arn:aws:elasticfilesystem:us-east-2:1:access-point/fsap-1", "covered"),
     ("arn:aws:pcs:us-east-2:1:cluster/pcs_1", "covered"),
     ("arn:aws:logs:us-east-2:1:delivery-source:s", "covered"),
     ("arn:aws:imagebuilder:us-east-2:1:image/i/1.0.0/1", "covered"),
@@ -162,8 +161,6 @@ def test_what_only_the_tagging_api_knows(monkeypatch: pytest.MonkeyPatch, arn: s
     monkeypatch.setattr(
         finders.kms, "key_state", lambda cloud, arn: "PendingDeletion" if "dead" in arn else "Enabled"
     )
-    monkeypatch.setattr(finders.ecs, "cluster_is_active", lambda cloud, arn: "alive" in arn)
-    monkeypatch.setattr(finders.ecs, "task_runs", lambda cloud, arn: "alive" in arn)
     monkeypatch.setattr(finders.imagebuilder, "exists", lambda cloud, arn: "alive" in arn)
     found = finders.other_tagged(CLOUD, Scope("pilot", tagged_arns=(arn,)))
     assert ids(found.loose) == ([arn] if place == "loose" else [])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from scripts.aws import ec2, log_deliveries, pcs
 from scripts.teardown import order
+from scripts.teardown.fleet_removals import AT_ONCE
 from scripts.teardown.model import Action, Inventory, Item, JobItem, StackItem, Stage, Step
 from scripts.teardown.slow_removals import SLOW
 from stacks.domain.names import stack_names
@@ -132,7 +133,9 @@ def test_each_loose_thing_is_deleted_waited_for_or_left(item: Item, action: Acti
 
 def test_whatever_the_order_can_delete_the_executor_knows_how_to() -> None:
     special = {order.BUCKET, order.LOG_GROUP, order.JOB_DEFINITION}
-    assert set(order._STAGE_OF_KIND) == special | set(ec2.DELETIONS) | set(SLOW) | set(log_deliveries.KINDS)
+    assert set(order._STAGE_OF_KIND) == special | set(ec2.DELETIONS) | set(SLOW) | set(AT_ONCE) | set(
+        log_deliveries.KINDS
+    )
 
 
 # Every status that the API's model has for a cluster, a node group or a queue, DELETED apart.
