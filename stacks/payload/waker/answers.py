@@ -79,9 +79,9 @@ def out_of_order() -> dict[str, Any]:
 
 
 def _same_place(event: dict[str, Any]) -> str:
-    """Relative, so that clients keep their credentials. Load balancers pass query values as they came: encoded."""
+    """Relative, so that clients keep their credentials, and nobody is sent to another host. Load balancers pass query values as they came: encoded."""
     query = "&".join(f"{name}={value}" for name, value in (event.get("queryStringParameters") or {}).items())
-    path = urllib.parse.quote(str(event["path"]).replace("//", "/"), safe="/%:@!$&'()*+,;=~")
+    path = "/" + urllib.parse.quote(str(event["path"]).lstrip("/"), safe="/%:@!$&'()*+,;=~")
     return f"{path}?{query}" if query else path
 
 
