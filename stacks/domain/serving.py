@@ -67,6 +67,20 @@ class GpuImage:
 
 
 @dataclass(frozen=True, slots=True)
+class Recipe:
+    """What an engine needs to be told for a family of models; a file's own words go before it."""
+
+    engine: str
+    model_family: str
+    arguments: tuple[str, ...]
+    gpu_arguments: tuple[str, ...]
+    """What vLLM on GPUs needs to be told as well, so that both sides answer alike."""
+    variables: tuple[tuple[str, str], ...]
+    source: str
+    as_of: str
+
+
+@dataclass(frozen=True, slots=True)
 class BootDriver:
     """What a service of the ECS Neuron AMI installs at boot on a family, in place of the AMI's own driver."""
 
@@ -110,6 +124,26 @@ def start_parts(engine: str) -> tuple[StartPart, ...]:
 def gpu_image() -> GpuImage:
     """What GPU replicas run unless the file says otherwise."""
     return GpuImage(**read_data("serving.json")["gpu_images"][0])
+
+
+@functools.cache
+def recipes() -> tuple[Recipe, ...]:
+    return tuple(
+        Recipe(
+            **{
+                **row,
+                "arguments": tuple(row["arguments"]),
+                "gpu_arguments": tuple(row["gpu_arguments"]),
+                "variables": tuple(sorted(row["variables"].items())),
+            }
+        )
+        for row in read_data("serving.json")["recipes"]
+    )
+
+
+def recipe(engine: str, model_family: str) -> Recipe | None:
+    """None: nothing is known to be needed."""
+    return next((r for r in recipes() if (r.engine, r.model_family) == (engine, model_family)), None)
 
 
 def boot_driver(family: str) -> BootDriver | None:

@@ -182,6 +182,21 @@ def test_a_model_that_is_not_there_ends_the_start_with_words(host: Host) -> None
     assert (process.returncode, "has no files" in words, "Traceback" in words) == (69, True, False)
 
 
+def test_a_start_that_fetches_can_be_stopped(host: Host) -> None:
+    slow = host.root / "modules" / "boto3.py"
+    slow.write_text(
+        f"import pathlib, time\npathlib.Path({str(host.root / 'began')!r}).touch()\ntime.sleep(60)\n"
+    )
+    process = host.start(containers(fleet())[0])
+    deadline = time.monotonic() + 20
+    while not (host.root / "began").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=10)
+    assert process.returncode == 143
+
+
 def test_an_image_without_python_is_said(host: Host) -> None:
     empty = host.root / "empty"
     empty.mkdir()

@@ -36,6 +36,7 @@ from stacks.domain.render.vllm import (
     shape_arguments,
     vllm_version,
 )
+from stacks.domain.serving import recipe
 
 LOCAL_PATH = "/var/tmp/neuronkit"  # noqa: S108
 COMPILED_PATH = f"{LOCAL_PATH}/compiled"
@@ -198,12 +199,14 @@ def _container(
             "shorten engine_arguments, or put a long one into a file of the image",
         )
     token = {"HF_TOKEN": settings.model.token} if settings.model.token else {}
+    known = None if hardware.gpus else recipe(settings.engine, settings.model.family)
+    needed = dict(known.variables) if known else {}
     region = {"AWS_DEFAULT_REGION": plan.region, "AWS_REGION": plan.region}
     return EngineContainer(
         image=image,
         entry_point=COMMAND_SHELL,
         command=(script,),
-        environment=tuple(sorted({**settings.environment, **region, **variables}.items())),
+        environment=tuple(sorted({**needed, **settings.environment, **region, **variables}.items())),
         secrets=tuple(sorted({**settings.secrets, **token}.items())),
         devices=hardware.devices,
         gpus=hardware.gpus,
@@ -318,11 +321,15 @@ def _neuron_variables(fleet: FleetPlan, place: Slice) -> dict[str, str]:
         return {**variables, "PORT": str(place.port)}
     if engine == "encoder":
         return variables
-    variables |= _vllm_variables(fleet)
+    # vLLM waits ten minutes for its engine by default; a compile takes longer (tutorial-gpt-oss sets it, too).
+    variables |= {**_vllm_variables(fleet), "VLLM_ENGINE_READY_TIMEOUT_S": str(fleet.times.grace)}
     if engine == "vllm-nxdi":
         return {**variables, "NEURON_COMPILED_ARTIFACTS": COMPILED_PATH}
     # The fleet's nodes have no EFA interface: without this the server does not start.
     variables |= {"NEURON_SKIP_EFA_AFFINITY": "1", "VLLM_CACHE_ROOT": COMPILED_PATH}
+    if "NEURON_RT_VISIBLE_CORES" in variables:
+        # The plugin's own word for the cores of a server among several (tutorial-gpt-oss).
+        variables["NEURON_VISIBLE_DEVICES"] = variables["NEURON_RT_VISIBLE_CORES"]
     version = vllm_version(fleet.image.uri) if fleet.image else None
     if version is not None and version >= NATIVE_BACKEND_SINCE:
         # Unset, the native route runs with its cache of traces off, and each start traces again.

@@ -11,6 +11,7 @@ import re
 
 from stacks.domain.environment import Fleet
 from stacks.domain.fleet_plan import FallbackPlan, FleetPlan, FleetTimes
+from stacks.domain.serving import recipe
 
 BLOCK_TOKENS = 32
 """Of the KV cache: the plugins' default and their guides' choice."""
@@ -30,10 +31,12 @@ def vllm_version(image_uri: str) -> tuple[int, ...] | None:
 def shape_arguments(fleet: FleetPlan) -> Arguments:
     """What decides the compiled graphs; the same wherever the replica runs."""
     settings = fleet.settings
+    known = recipe(settings.engine, settings.model.family)
     common = (
         *("--tensor-parallel-size", str(settings.tensor_parallel)),
         *("--max-model-len", str(settings.context_tokens)),
         *("--max-num-seqs", str(settings.sequences)),
+        *_not_given(known.arguments if known else (), settings.engine_arguments),
     )
     if settings.engine == "vllm-nxdi":
         return (*common, *_nxdi(settings), *engine_arguments(settings))
@@ -49,14 +52,29 @@ def gpu_arguments(fleet: FleetPlan, fallback: FallbackPlan, port: int) -> Argume
     """Same name, same limits, the model's own chat template: a client cannot tell which side answered."""
     settings = fleet.settings
     version = vllm_version(fallback.image.uri) if fallback.image else None
+    known = recipe(settings.engine, settings.model.family)
     return (
         *_identity(settings, port),
         *("--tensor-parallel-size", str(fallback.gpus_per_replica)),
         *("--max-model-len", str(settings.context_tokens)),
         *("--max-num-seqs", str(settings.sequences)),
+        *_not_given(known.gpu_arguments if known else (), settings.engine_arguments),
         *_shared_words(settings.engine_arguments),
         *_shutdown(version, fleet.times),
     )
+
+
+def _not_given(words: Arguments, given: Arguments) -> Arguments:
+    """A recipe's options without those which the file has, each with its values."""
+    named = {word.partition("=")[0] for word in given}
+    found: list[str] = []
+    keeps = True
+    for word in words:
+        if word.startswith("--"):
+            keeps = word not in named
+        if keeps:
+            found.append(word)
+    return tuple(found)
 
 
 def _identity(settings: Fleet, port: int) -> Arguments:

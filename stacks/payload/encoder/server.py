@@ -26,6 +26,7 @@ from encoder.requests import BadRequestError, embeddings_answer, predict_answer,
 RETRY_SECONDS = "1"
 POLL_SECONDS = 0.05
 UNAVAILABLE = 69
+STOPPED = 128 + signal.SIGTERM
 
 
 class Service:
@@ -202,6 +203,8 @@ class Server(ThreadingHTTPServer):
 
 
 def main(words: Sequence[str] | None = None) -> int:
+    # The first process of a container ignores SIGTERM unless it says what to do, and frameworks load for long.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(STOPPED))
     found = options(words)
     try:
         backend = _backend(found)
@@ -227,7 +230,7 @@ def _stop(service: Service) -> None:
     """There is nothing to drain before the first request could be taken."""
     service.is_draining.set()
     if not service.is_warm.is_set():
-        raise SystemExit(128 + signal.SIGTERM)
+        raise SystemExit(STOPPED)
 
 
 def _backend(found: Options) -> Backend:

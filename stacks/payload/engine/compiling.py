@@ -24,18 +24,25 @@ def compile_once(
 ) -> None:
     """Bounded by `seconds`; a second task waits for the first and finds its work done."""
     lock = shared.parent / f".{shared.name}.lock"
-    with one_at_a_time(lock, "the compile task", seconds):
-        if is_warm(shared, manifest):
-            say(f"warm already: {shared.name}")
-            return
-        engine = subprocess.Popen(list(command), start_new_session=True)
-        previous = signal.signal(signal.SIGTERM, lambda *_: _interrupt())
-        try:
-            _await_ready(engine, ready, seconds)
-        finally:
-            _end(engine)
-            signal.signal(signal.SIGTERM, previous)
-        save(shared, local, manifest)
+    # The first process of a container ignores SIGTERM unless it says what to do.
+    previous = signal.signal(signal.SIGTERM, lambda *_: _interrupt())
+    try:
+        with one_at_a_time(lock, "the compile task", seconds):
+            if is_warm(shared, manifest):
+                say(f"warm already: {shared.name}")
+                return
+            _run(command, ready, seconds)
+            save(shared, local, manifest)
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _run(command: Sequence[str], ready: str, seconds: float) -> None:
+    engine = subprocess.Popen(list(command), start_new_session=True)
+    try:
+        _await_ready(engine, ready, seconds)
+    finally:
+        _end(engine)
 
 
 def _interrupt() -> None:

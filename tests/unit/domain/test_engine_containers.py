@@ -25,7 +25,9 @@ from stacks.domain.render.engines import (
     fallback_container,
 )
 from stacks.domain.render.travelling_program import travelling_program
+from stacks.domain.rendered_files import rendered_files
 from stacks.domain.rendered_fleets import fleet_containers, fleet_texts
+from stacks.domain.rules.fleet_engines import KIT_VARIABLES
 from tests.environments import plan_of
 from tests.unit.domain.fleet_cases import LLAMA, VLLM, custom, encoder, fleet, inf1, large, trn2
 
@@ -291,3 +293,65 @@ def test_a_travelling_program_has_all_its_modules_and_always_the_same_bytes(name
         names = set(archive.namelist())
     modules = {p.name for p in Path("stacks/payload", name).glob("*.py")} - {"__main__.py"}
     assert names == {"__main__.py", f"{name}/__init__.py", *(f"{name}/{module}" for module in modules)}
+
+
+def test_every_variable_of_the_kit_is_refused_in_a_file() -> None:
+    """A file's value would be lost; what a recipe sets, it may set."""
+    for case in CASES.values():
+        for _, container in fleet_containers(*planned(case)):
+            assert set(variables(container)) <= KIT_VARIABLES
+
+
+def test_a_recipe_says_what_a_family_needs_and_the_file_goes_before_it() -> None:
+    gpt = {**LLAMA, "family": "gpt-oss"}
+    container = engine(trn2(model=gpt))
+    assert json.loads(option(container, "--hf-overrides") or "") == {"quantization_config": {}}
+    assert variables(container)["VLLM_NEURON_COMPILATION_TIMEOUT"] == "1200"
+    own = engine(
+        trn2(
+            model=gpt,
+            engine_arguments=["--hf-overrides", "{}"],
+            environment={"VLLM_NEURON_COMPILATION_TIMEOUT": "9"},
+        )
+    )
+    assert last_command(own).count("--hf-overrides") == 1
+    assert option(own, "--hf-overrides") == "{}"
+    assert variables(own)["VLLM_NEURON_COMPILATION_TIMEOUT"] == "9"
+
+
+def test_both_sides_embed() -> None:
+    plan, found = planned(trn2(model={**LLAMA, "family": "qwen3-embedding"}, fallback=GPU))
+    for container in (engine_container(plan, found, found.slices[0]), fallback_container(plan, found)):
+        assert option(container, "--runner") == "pooling"
+    assert "VLLM_NEURON_COMPILATION_TIMEOUT" not in variables(fallback_container(plan, found))
+
+
+@pytest.mark.parametrize("case", ["nxdi", "neuron"])
+def test_the_engine_may_take_as_long_as_the_load_balancer_waits(case: str) -> None:
+    assert (
+        int(variables(engine(CASES[case]))["VLLM_ENGINE_READY_TIMEOUT_S"])
+        == planned(CASES[case])[1].times.grace
+    )
+
+
+def test_the_plugins_word_for_cores_is_the_runtimes() -> None:
+    container = engine(trn2(replicas={"maximum": 4}), 3)
+    assert (
+        variables(container)["NEURON_VISIBLE_DEVICES"]
+        == variables(container)["NEURON_RT_VISIBLE_CORES"]
+        == "24-31"
+    )
+
+
+def test_render_writes_the_fleets_files() -> None:
+    plan = plan_of({**CASES["neuron-cpu"], "clusters": {}, "jobs": {}})
+    files = {str(file.path): file for file in rendered_files(plan, None, lambda _: Path())}
+    assert {
+        "fleets/chat/engine-0.sh",
+        "fleets/chat/compile-container.json",
+        "fleets/chat/fallback.sh",
+    } <= set(files)
+    assert files["fleets/chat/engine-0.sh"].is_executable
+    assert json.loads(files["fleets/chat/fallback-container.json"].text)["resourceRequirements"] == [
+        {"type": "GPU", "value": "2"}
+    ]
