@@ -10,6 +10,7 @@ from stacks.domain.cluster_report import cluster_document, cluster_text, project
 from stacks.domain.cost import Cost
 from stacks.domain.cost_report import cost_table, totals
 from stacks.domain.findings import Finding, NotChecked, accepted, not_accepted
+from stacks.domain.fleet_report import fleet_document, fleet_text
 from stacks.domain.live import LiveFacts
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.quotas import quota_states
@@ -18,6 +19,7 @@ from stacks.domain.timeline import timeline
 NOTHING_ASKED = LiveFacts()
 BOOTSTRAP_STAYS = "the CDK bootstrap stack (shared by every CDK app of the account and region)"
 DEFINITIONS_STAY = "inactive revisions of the job definitions (AWS Batch keeps them; they cost nothing)"
+TASK_DEFINITIONS_STAY = "inactive revisions of the task definitions (Amazon ECS keeps them)"
 
 
 def plan_document(
@@ -38,7 +40,7 @@ def plan_document(
             *(projected_document(cluster) for cluster in plan.projected),
         ],
         "jobs": [_job(job) for job in plan.jobs],
-        "fleets": [],
+        "fleets": [fleet_document(fleet) for fleet in plan.fleets],
         "cost": cost.as_dict(),
         "quotas": [state.as_dict() for state in quota_states(plan, catalog, live)],
         "timeline": timeline(plan, live),
@@ -55,6 +57,7 @@ def plan_text(plan: Plan, cost: Cost, catalog: Catalog, live: LiveFacts = NOTHIN
     lines += [line for cluster in plan.projected for line in projected_text(cluster)]
     lines += _network_text(plan)
     lines += [line for job in plan.jobs for line in _job_text(job)]
+    lines += [line for fleet in plan.fleets for line in fleet_text(fleet)]
     lines += _cost_text(plan, cost)
     lines += [f"quota    {state.text()}" for state in quota_states(plan, catalog, live)]
     lines += [f"when     {event['at']}: {event['what']}" for event in timeline(plan, live)]
@@ -64,8 +67,12 @@ def plan_text(plan: Plan, cost: Cost, catalog: Catalog, live: LiveFacts = NOTHIN
 
 def kept_after_destroy(plan: Plan) -> list[str]:
     """What `destroy` leaves because it must."""
-    on_batch = not plan.clusters or any(cluster.slurm is None for cluster in plan.clusters)
-    return [BOOTSTRAP_STAYS, *([DEFINITIONS_STAY] if on_batch else [])]
+    on_batch = any(cluster.slurm is None for cluster in plan.clusters) or not (plan.clusters or plan.fleets)
+    return [
+        BOOTSTRAP_STAYS,
+        *([DEFINITIONS_STAY] if on_batch else []),
+        *([TASK_DEFINITIONS_STAY] if plan.fleets else []),
+    ]
 
 
 def _network_text(plan: Plan) -> Iterator[str]:

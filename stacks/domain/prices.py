@@ -13,7 +13,7 @@ from typing import Literal
 from stacks.domain.catalog import Catalog, Price
 from stacks.domain.catalog.prices import ServiceItem
 
-Unit = Literal["instance-hour", "hour", "GB", "GB-month", "month", "block"]
+Unit = Literal["instance-hour", "hour", "GB", "GB-month", "month", "block", "LCU-hour", "GB-second"]
 KeyKind = Literal["on-demand", "spot", "capacity-block", "service", "capacity"]
 
 # AWS's service code, which bills and discounts go by; none where no source names it.
@@ -51,6 +51,8 @@ SERVICE_UNITS: Mapping[ServiceItem, Unit] = {
     "lustre": "GB-month",
     "ebs-snapshot": "GB-month",
     "image-build": "hour",
+    "load-balancer-capacity": "LCU-hour",
+    "lambda": "GB-second",
 }
 
 

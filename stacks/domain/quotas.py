@@ -1,6 +1,6 @@
 """What a plan needs of EC2's vCPU quotas, and whether the account's limits and present use leave room for it.
 
-EC2 counts vCPUs, not instances, by group of families: all clusters of a plan that share a quota add up. Capacity
+EC2 counts vCPUs, not instances, by group of families: all clusters and fleets of a plan that share a quota add up. Capacity
 blocks are not charged to these quotas; a reservation that is held already is in the account's use, not in the need.
 """
 
@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from stacks.domain.catalog import Catalog
+from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.live import CouldNotAsk, LiveFacts, QuotaLimit, RunningNodes
 from stacks.domain.plan import ClusterPlan, Plan
 from stacks.domain.slurm import login_vcpus
@@ -71,11 +72,30 @@ def charged(cluster: ClusterPlan, catalog: Catalog) -> dict[str, int]:
     return found
 
 
+def fleet_charged(fleet: FleetPlan, catalog: Catalog) -> dict[str, int]:
+    """The vCPUs of a fleet by quota code, its GPU group's too: at the maximum of both."""
+    groups = [(fleet.instance_type, fleet.capacity_kind, fleet.nodes_maximum * fleet.vcpus_per_node)]
+    gpu = fleet.fallback
+    if gpu is not None:
+        groups.append((gpu.instance_type, gpu.capacity_kind, gpu.nodes_maximum * gpu.vcpus_per_node))
+    found: dict[str, int] = {}
+    for name, kind, vcpus in groups:
+        known = catalog.instance_types.get(name)
+        if known is None or kind not in ("on-demand", "spot"):
+            continue
+        code = known.quota_code_on_demand if kind == "on-demand" else known.quota_code_spot
+        if code is not None:
+            found[code] = found.get(code, 0) + vcpus
+    return found
+
+
 def needed_vcpus(plan: Plan, catalog: Catalog) -> dict[str, int]:
     """By quota code, over the whole plan."""
     needs: dict[str, int] = {}
-    for cluster in plan.clusters:
-        for code, vcpus in charged(cluster, catalog).items():
+    of_clusters = (charged(cluster, catalog) for cluster in plan.clusters)
+    of_fleets = (fleet_charged(fleet, catalog) for fleet in plan.fleets)
+    for found in (*of_clusters, *of_fleets):
+        for code, vcpus in found.items():
             needs[code] = needs.get(code, 0) + vcpus
     return dict(sorted(needs.items()))
 

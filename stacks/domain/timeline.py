@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from stacks.domain.fleet_timeline import fleet_events
 from stacks.domain.live import LiveFacts, known
 from stacks.domain.plan import ClusterPlan, JobPlan, Plan
 from stacks.domain.render.neuron_env import compile_cache_prefix
@@ -27,6 +28,7 @@ def timeline(plan: Plan, live: LiveFacts) -> list[Event]:
         *(event for version in plan.node_images for event in _image_build(version)),
         _event("deploy", _what_a_deploy_makes(plan)),
         *(event for cluster in plan.clusters for event in _slurm_nodes(cluster)),
+        *(event for fleet in plan.fleets for event in fleet_events(fleet)),
         *(event for job in plan.jobs for event in _compiling(plan, job)),
         *(event for cluster in blocks for event in _block_end(plan, cluster, _end(cluster, live))),
         _event(f"deploy + {plan.lifetime_days} d", "the lifetime ends: destroy"),
@@ -43,9 +45,18 @@ def _image_build(slurm_version: str) -> Iterator[Event]:
 
 def _what_a_deploy_makes(plan: Plan) -> str:
     started = [c.name for c in plan.clusters if c.slurm and c.slurm.is_static]
-    if not started:
-        return "stacks are made; nodes start only with a job"
-    return f"stacks are made, and all nodes of {', '.join(started)} start at once"
+    serving = [f.name for f in plan.fleets if f.nodes_minimum]
+    if started:
+        made = f"stacks are made, and all nodes of {', '.join(started)} start at once"
+        return f"{made}; {_least_of(serving)}" if serving else made
+    if serving:
+        return f"stacks are made; {_least_of(serving)}"
+    with_what = "a job" if plan.clusters or plan.projected else "a request"
+    return f"stacks are made; nodes start only with {with_what}"
+
+
+def _least_of(fleets: list[str]) -> str:
+    return f"then the least nodes of fleet {', '.join(fleets)} start"
 
 
 def _slurm_nodes(cluster: ClusterPlan) -> Iterator[Event]:

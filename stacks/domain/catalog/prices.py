@@ -29,6 +29,8 @@ ServiceItem = Literal[
     "lustre",
     "ebs-snapshot",
     "image-build",
+    "load-balancer-capacity",
+    "lambda",
 ]
 ServiceUnit = Literal["hour", "GB", "GB-month", "month"]
 

@@ -9,7 +9,8 @@ from typing import Final
 
 from stacks.domain.catalog import Catalog
 from stacks.domain.catalog.prices import ServiceItem
-from stacks.domain.cost.inventory import Inventory, NodeGroup, SlurmPart, inventory_of
+from stacks.domain.cost.fleet_inventory import FleetPart, NodeGroup
+from stacks.domain.cost.inventory import Inventory, SlurmPart, inventory_of
 from stacks.domain.cost.lines import HOURS_PER_DAY, Cost, CostLine, Paid, is_stale
 from stacks.domain.plan import Plan
 from stacks.domain.prices import BUNDLED, PriceKey, Prices, UnitPrice, service_key
@@ -19,9 +20,11 @@ ASSUMABLE: Final[Mapping[ServiceItem, str]] = {
     "s3-standard": "GB in the bucket, all the lifetime",
     "logs-ingestion": "GB of logs over the lifetime",
     "custom-metric": "metrics of nodes (their detailed monitoring), all the lifetime",
-    "efs": "GB in the shared file systems of kind efs, all the lifetime",
+    "efs": "GB in the shared file systems on EFS (Slurm's, and the fleets' compiled graphs and models), all the lifetime",
     "ebs-snapshot": "GB in the snapshots of node images, all the lifetime",
     "image-build": "hours of building node images",
+    "load-balancer-capacity": "hours times capacity units of the fleets' load balancers",
+    "lambda": "GB-seconds of the fleets' functions",
 }
 """Quantities that only the user can assume."""
 
@@ -30,6 +33,9 @@ _CONTROLLERS: Final[Mapping[str, ServiceItem]] = {
     "MEDIUM": "pcs-controller-medium",
     "LARGE": "pcs-controller-large",
 }
+
+
+BALANCER_ZONES = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +96,17 @@ def _services(inventory: Inventory) -> Iterator[tuple[ServiceItem, int]]:
         yield "lustre", part.lustre_gib
     yield "image-build", inventory.node_images
     yield "ebs-snapshot", inventory.node_images
+    yield "load-balancer", len(inventory.fleets)
+    yield "load-balancer-capacity", len(inventory.fleets)
+    yield "public-ipv4", sum(part.public for part in inventory.fleets)
+    yield "efs", sum(part.shares_files for part in inventory.fleets)
+    yield "lambda", sum(part.functions for part in inventory.fleets)
+
+
+def _of_logs(inventory: Inventory) -> str:
+    others = inventory.log_groups - len(inventory.fleets)
+    whose = " and ".join((*(["jobs"] if others else []), *(["fleets"] if inventory.fleets else [])))
+    return f"logs of {whose} (CloudWatch Logs, ingestion)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +121,8 @@ class _Writer:
         yield from self._fixed_lines()
         for part in self.inventory.slurm:
             yield from self._slurm_lines(part)
+        for fleet in self.inventory.fleets:
+            yield from self._fleet_lines(fleet)
         yield from self._use_lines()
 
     def _node_lines(self) -> Iterator[CostLine]:
@@ -158,18 +177,32 @@ class _Writer:
                 what = f"{part.name}: AWS PCS's fee for {group.nodes} nodes"
                 yield self._line(what, group.nodes, service_key("pcs-node"), _with_nodes(group))
 
+    def _fleet_lines(self, part: FleetPart) -> Iterator[CostLine]:
+        name = f"fleet {part.name}"
+        yield self._line(
+            f"{name}: load balancer, without its use", 1, service_key("load-balancer"), Paid.ALWAYS
+        )
+        if part.public:
+            what = f"{name}: public IPv4 addresses of the load balancer"
+            yield self._line(what, BALANCER_ZONES, service_key("public-ipv4"), Paid.ALWAYS)
+        what = f"{name}: the kit's own metrics (CloudWatch), while replicas run"
+        yield self._line(what, part.metrics, service_key("custom-metric"), Paid.BY_USE)
+
     def _use_lines(self) -> Iterator[CostLine]:
         found = self.inventory
         efs = sum(part.storage_kind == "efs" for part in found.slurm)
+        efs += sum(part.shares_files for part in found.fleets)
         nodes = sum(group.nodes for group in found.node_groups)
         rows: tuple[tuple[str, int, ServiceItem], ...] = (
             ("data through the NAT gateway", found.nat_gateways, "nat-gateway-data"),
             ("data in the bucket (S3 Standard)", found.buckets, "s3-standard"),
-            ("logs of jobs (CloudWatch Logs, ingestion)", found.log_groups, "logs-ingestion"),
+            (_of_logs(found), found.log_groups, "logs-ingestion"),
             ("detailed monitoring of nodes (CloudWatch metrics)", nodes, "custom-metric"),
             ("data in the shared file system (EFS)", efs, "efs"),
             ("instances that build node images (EC2 Image Builder)", found.node_images, "image-build"),
             ("snapshots of node images (EBS)", found.node_images, "ebs-snapshot"),
+            ("use of the load balancers (capacity units)", len(found.fleets), "load-balancer-capacity"),
+            ("wakers and controllers (Lambda)", sum(part.functions for part in found.fleets), "lambda"),
         )
         for what, number, item in rows:
             if number:

@@ -4,23 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stacks.domain.cost.fleet_inventory import FleetPart, NodeGroup, fleet_node_groups, fleet_part
 from stacks.domain.plan import ClusterPlan, Plan, ProjectedCluster
 from stacks.domain.slurm_plan import SlurmPlan
-
-
-@dataclass(frozen=True, slots=True)
-class NodeGroup:
-    """The nodes of one cluster, all of them running."""
-
-    name: str
-    instance_type: str
-    nodes: int
-    root_volume_gib: int
-    capacity_name: str
-    """Clusters on the same reservation or block have the same."""
-    capacity_kind: str
-    runs_always: bool = False
-    """Not only with jobs: a Slurm cluster whose nodes are all kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +38,12 @@ class Inventory:
     buckets: int
     slurm: tuple[SlurmPart, ...] = ()
     node_images: int = 0
+    fleets: tuple[FleetPart, ...] = ()
 
 
 def inventory_of(plan: Plan) -> Inventory:
     """The kit's stacks: for each cell a bucket, a NAT gateway with its address unless the network is the user's, a log
-    group a cluster, and with AWS Batch a dashboard. Of what can only be counted, the nodes."""
+    group a cluster and fleet, and with AWS Batch a dashboard. Of what can only be counted, the nodes."""
     counted: tuple[ClusterPlan | ProjectedCluster, ...] = (*plan.clusters, *plan.projected)
     groups = tuple(
         NodeGroup(
@@ -75,14 +62,15 @@ def inventory_of(plan: Plan) -> Inventory:
     networks = 0 if plan.brought_network else environments
     return Inventory(
         region=plan.region,
-        node_groups=groups,
+        node_groups=(*groups, *(group for fleet in plan.fleets for group in fleet_node_groups(fleet))),
         nat_gateways=networks,
         public_addresses=networks,
         dashboards=sum(cluster.cells for cluster in plan.clusters if cluster.slurm is None),
-        log_groups=sum(cluster.cells for cluster in plan.clusters),
+        log_groups=sum(cluster.cells for cluster in plan.clusters) + len(plan.fleets),
         buckets=environments,
         slurm=tuple(_slurm_part(cluster, cluster.slurm) for cluster in plan.clusters if cluster.slurm),
         node_images=len(plan.node_images) * environments,
+        fleets=tuple(fleet_part(fleet) for fleet in plan.fleets),
     )
 
 

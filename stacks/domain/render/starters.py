@@ -61,6 +61,32 @@ class Trn3UltraServer(Starter):
     title: ClassVar[str] = "one Trn3 UltraServer, 64 chips, under Slurm; the type's name is yours to fill in"
 
 
+@dataclass(frozen=True, slots=True)
+class Inf2Serving(Starter):
+    template: ClassVar[str] = "environments/inf2-serving.yaml.j2"
+    title: ClassVar[str] = "Llama 3.1 8B served on Inferentia2, with a GPU group for when it cannot"
+
+
+@dataclass(frozen=True, slots=True)
+class Trn2Serving(Starter):
+    template: ClassVar[str] = "environments/trn2-serving.yaml.j2"
+    title: ClassVar[str] = (
+        "Llama 3.3 70B served on Trainium2, two replicas on one node, from a capacity block"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderServing(Starter):
+    template: ClassVar[str] = "environments/encoder-serving.yaml.j2"
+    title: ClassVar[str] = "a BERT encoder served on Inferentia2, nothing running while nobody asks"
+
+
+@dataclass(frozen=True, slots=True)
+class Inf1Serving(Starter):
+    template: ClassVar[str] = "environments/inf1-serving.yaml.j2"
+    title: ClassVar[str] = "a BERT encoder served on Inferentia1, whose software has ended"
+
+
 STARTERS: dict[str, type[Starter]] = {
     "trn1-first-hour": Trn1FirstHour,
     "trn1-pilot": Trn1Pilot,
@@ -69,6 +95,10 @@ STARTERS: dict[str, type[Starter]] = {
     "trn2-slurm": Trn2Slurm,
     "trn2-ultraserver": Trn2UltraServer,
     "trn3-ultraserver": Trn3UltraServer,
+    "inf2-serving": Inf2Serving,
+    "trn2-serving": Trn2Serving,
+    "encoder-serving": EncoderServing,
+    "inf1-serving": Inf1Serving,
 }
 
 

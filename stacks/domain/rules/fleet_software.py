@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from stacks.domain.compatibility import nearest_amis
 from stacks.domain.environment import Path
-from stacks.domain.findings import Severity, one_of
+from stacks.domain.findings import Severity
 from stacks.domain.rules.node_blocks import fleet_type
 from stacks.domain.rules.rule import Facts, Problem, Rule
-from stacks.domain.serving import engines
+from stacks.domain.serving import engine_on
 from stacks.domain.software import EcsNeuronAmi, Image, driver_verdict, ecs_neuron_amis
 
 AMI_PARAMETERS = "/aws/service/ecs/optimized-ami/amazon-linux-2023/neuron/"
@@ -24,16 +24,17 @@ PARAMETERS_SOURCE = "SSM parameters /aws/service/ecs/optimized-ami, captured abo
 
 
 def an_image_is_known(facts: Facts) -> Iterator[Problem]:
+    """An engine that does not run on the type at all is another rule's."""
     for name, fleet in facts.environment.fleets.items():
         instance_type = fleet_type(facts, name)
         if instance_type is None or name in facts.selection.fleet_images:
             continue
         if fleet.engine == "custom":
             message, fix = "engine custom is an image of yours", "add image: registry/repository:tag"
+        elif engine_on(fleet.engine, instance_type.family) is not None:
+            message, fix = f"the kit has no image of it for {instance_type.family}", "name an image of yours"
         else:
-            others = dict.fromkeys(e.engine for e in engines() if instance_type.family in e.families)
-            message = f"the kit has no image of {fleet.engine} for {instance_type.family}"
-            fix = f"write {one_of(others)}, or name an image" if others else "name an image of yours"
+            continue
         yield Problem(
             ("fleets", name, "engine"), fleet.engine, "an engine with an image for the type", message, fix
         )

@@ -12,6 +12,7 @@ from stacks.domain.quotas import (
     SHORT,
     QuotaState,
     charged,
+    fleet_charged,
     quota_code,
     quota_states,
 )
@@ -23,14 +24,15 @@ def quotas_suffice(facts: Facts) -> Iterator[Problem]:
     for state in _states(facts):
         if state.state != SHORT:
             continue
-        clusters = _clusters_of(facts, state.code)
+        clusters, fleets = _clusters_of(facts, state.code), _fleets_of(facts, state.code)
         limit, used = state.limit_vcpus or 0, state.used_vcpus
         in_use = "what others use could not be asked" if used is None else f"others use {used:,}"
         of_login_nodes = state.code not in facts.catalog.quotas
         key = ("slurm", "login_instance_type") if of_login_nodes else ("nodes",)
+        names = [*clusters, *(f"fleet {name}" for name in fleets)]
         yield Problem(
-            ("clusters", clusters[0], *key),
-            f"{state.needed_vcpus:,} vCPUs for {' and '.join(clusters)}",
+            ("clusters", clusters[0], *key) if clusters else ("fleets", fleets[0], "replicas"),
+            f"{state.needed_vcpus:,} vCPUs for {' and '.join(names)}",
             message=f"short by {state.short_by:,} vCPUs: {state.code} ({state.name}) allows {limit:,}, {in_use}",
             fix=_how_to_ask(facts, state.code, state.needed_vcpus + (used or 0)),
         )
@@ -53,6 +55,11 @@ def _states(facts: Facts) -> tuple[QuotaState, ...]:
 def _clusters_of(facts: Facts, code: str) -> list[str]:
     assert facts.plan is not None, "a state is of a plan"
     return [c.name for c in facts.plan.clusters if code in charged(c, facts.catalog)]
+
+
+def _fleets_of(facts: Facts, code: str) -> list[str]:
+    assert facts.plan is not None, "a state is of a plan"
+    return [f.name for f in facts.plan.fleets if code in fleet_charged(f, facts.catalog)]
 
 
 def _answers(facts: Facts) -> Iterator[object]:

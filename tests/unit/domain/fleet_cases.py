@@ -167,14 +167,7 @@ CASES: Rows = {
         ],
         [fleet(root_volume_gib=100), trn2(model=model(parameters_billions=70)), trn2(artifacts="none", model=model(parameters_billions=70), root_volume_gib=231)],
     ),
-    "NK717": (
-        [
-            (fleet(engine="custom"), f"{CHAT}.engine"),
-            (fleet(engine="vllm-neuron"), f"{CHAT}.engine"),
-            (inf1(engine="vllm-nxdi"), f"{CHAT}.engine"),
-        ],
-        [fleet(), trn2(), encoder(), inf1(), custom(), trn2(engine="vllm-nxdi")],
-    ),
+    "NK717": ([(fleet(engine="custom"), f"{CHAT}.engine")], [fleet(), trn2(), encoder(), inf1(), custom(), fleet(engine="vllm-neuron")]),
     "NK718": (
         [(fleet(image=f"{VLLM}:0.24.0.1.1.0-neuronx-py313-sdk2.32.0-ubuntu24.04"), f"{CHAT}.image")],
         [fleet(image=f"{VLLM}:0.13.0-neuronx-py312-sdk2.28.0-ubuntu24.04"), trn2(image=f"{VLLM}:0.24.0.1.1.0-neuronx-py313-sdk2.32.0-ubuntu24.04"), custom()],

@@ -50,6 +50,11 @@ STARTER_TABLE = {
     # Hyderabad: no price of anything is in the data.
     "trn2-ultraserver": (0, 0, 7 * 24),
     "trn3-ultraserver": (0, 0.045 + 0.005 + (2048 + 512) * 0.08 / 730, 7 * 24),
+    # Fleets: their least nodes always; the load balancer has no price in these regions.
+    "inf2-serving": (1.96786 + 1.861 + 400 * 0.08 / 730, 0.05 + 1.96786 + 200 * 0.08 / 730, 14 * 24),
+    "trn2-serving": (0, 0.05 + 200 * 0.08 / 730, 7 * 24),
+    "encoder-serving": (2 * 0.7582 + 400 * 0.08 / 730, 0.05, 14 * 24),
+    "inf1-serving": (0.362 + 200 * 0.08 / 730, 0.05 + 0.362 + 200 * 0.08 / 730, 14 * 24),
 }
 
 
