@@ -11,6 +11,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import BaseModel
+
 from scripts.node import CHECKOUT, node_environment
 from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.errors import InputError
@@ -19,7 +21,7 @@ from stacks.domain.plan import Plan
 STAMP = "neuronkit-synthesis.json"
 SOURCES = ("stacks", "templates")
 """Whatever else an assembly depends on: the kit itself. The smoke job in it is not part of any template."""
-NOT_SOURCES = ("__pycache__", "payload")
+NOT_SOURCES = ("__pycache__", "smoke")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +53,19 @@ def default_directory(plan: Plan, *, local: bool = False) -> Path:
 
 def _fingerprint(plan: Plan) -> str:
     """Of everything that an assembly is made from: the plan (so the file and its lock), the kit, the CDK."""
-    digest = hashlib.sha256(json.dumps(dataclasses.asdict(plan), sort_keys=True).encode())
+    digest = hashlib.sha256(json.dumps(dataclasses.asdict(plan), sort_keys=True, default=_settings).encode())
     digest.update(importlib.metadata.version("aws-cdk-lib").encode())
     for path in _source_files():
         digest.update(str(path.relative_to(CHECKOUT)).encode())
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _settings(part: object) -> object:
+    """What a plan has of the file as it is."""
+    if isinstance(part, BaseModel):
+        return part.model_dump(mode="json")
+    raise TypeError(f"{type(part).__name__} in a plan")
 
 
 def _source_files() -> list[Path]:
