@@ -1,4 +1,6 @@
-"""Managed Instances: ECS itself runs an instance of the first allowed type for each task, and ends it afterwards."""
+"""Managed Instances: ECS itself runs an instance of the first allowed type for each task, and ends it afterwards.
+
+At once, not after the provider's `scaleInAfter`, and with the private addresses of its first subnet."""
 
 from __future__ import annotations
 
@@ -17,23 +19,24 @@ _TAG = "AmazonECSManaged"
 
 def refresh(backend: EcsBackend, cluster: Cluster) -> set[str]:
     """Starts what waiting tasks need and ends what no task needs. Returns the ids of the living instances."""
-    alive: set[str] = set()
-    for provider in backend.providers.values():
-        if provider.cluster_arn != cluster.arn or provider.name not in cluster.providers:
-            continue
-        own = {one.instance_id for one in cluster.instances.values() if one.provider == provider.name}
-        tasks = [
-            task for task in cluster.tasks if task.provider == provider.name and task.status != "STOPPED"
-        ]
-        used = {task.instance_id for task in tasks}
-        with runtime.current().moto_lock:
-            for _ in range(sum(not task.instance_id for task in tasks) - len(own - used)):
-                alive.add(_start(backend, cluster, provider))
-            if not any(not task.instance_id for task in tasks):
-                _end(backend, own - used)
-                own &= used
-        alive |= own
-    return alive
+    managed = [one for one in cluster.instances.values() if one.managed]
+    tasks = [task for task in cluster.tasks if task.status != "STOPPED"]
+    used = {task.instance_id for task in tasks}
+    kept = {one.instance_id for one in managed if one.instance_id in used}
+    spare = [one for one in managed if one.instance_id not in used]
+    with runtime.current().moto_lock:
+        for provider in _providers(backend, cluster):
+            waiting = [task for task in tasks if task.provider == provider.name and not task.instance_id]
+            ready = [one for one in spare if one.provider == provider.name][: len(waiting)]
+            kept |= {one.instance_id for one in ready}
+            kept |= {_start(backend, cluster, provider) for _ in waiting[len(ready) :]}
+        _end(backend, {one.instance_id for one in managed} - kept)
+    return kept
+
+
+def _providers(backend: EcsBackend, cluster: Cluster) -> list[Provider]:
+    found = [backend.providers[name] for name in cluster.providers if name in backend.providers]
+    return [provider for provider in found if provider.cluster_arn == cluster.arn]
 
 
 def _start(backend: EcsBackend, cluster: Cluster, provider: Provider) -> str:
@@ -60,6 +63,7 @@ def _start(backend: EcsBackend, cluster: Cluster, provider: Provider) -> str:
         provider.name,
         instance.private_ip,
         *placement.size_of(instance.instance_type),
+        managed=True,
     )
     return str(instance.id)
 

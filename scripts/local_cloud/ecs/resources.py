@@ -107,6 +107,8 @@ class ContainerInstance:
     address: str
     memory_mib: int
     vcpus: int
+    managed: bool = False
+    """A Managed Instance: ECS started it, and ends it."""
 
     def describe(self, tasks: int) -> dict[str, Any]:
         return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from scripts.local_cloud.ecs import targets
+from scripts.local_cloud.ecs import capacity, targets
 from scripts.local_cloud.ecs.backend import EcsBackend, ecs_backends
 from scripts.local_cloud.ecs.errors import ClientException, InvalidParameterException
 from scripts.local_cloud.ecs.resources import Cluster
@@ -45,6 +45,8 @@ class Ecs(OwnService):
 
     def delete_cluster(self) -> ActionResult:
         with self.backend.lock:
+            # Instances that were ended a moment ago no longer count.
+            capacity.refresh(self.backend, self.backend.cluster(self.arguments()["cluster"]))
             cluster = self.backend.delete_cluster(self.arguments()["cluster"])
         return ActionResult({"cluster": cluster.describe()})
 

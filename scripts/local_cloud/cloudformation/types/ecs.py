@@ -210,7 +210,12 @@ class Service(ResourceType):
         def stable() -> bool:
             (service,) = ecs.describe_services(cluster=request["Cluster"], services=[arn])["services"]
             primary = service["deployments"][0]
-            failed = [one for one in service["deployments"] if one["rolloutState"] == "FAILED"]
+            failed = [
+                one
+                for one in service["deployments"]
+                if one["rolloutState"] == "FAILED"
+                and one["taskDefinition"].endswith(request["TaskDefinition"])
+            ]
             if failed:
                 raise ResourceError(
                     f"Error occurred during operation 'ECS Deployment Circuit Breaker was triggered'. "
