@@ -12,12 +12,18 @@ from typing import Final
 CREATE_ONLY: Final[Mapping[str, frozenset[str]]] = {
     type_name: frozenset(properties.split())
     for type_name, properties in {
+        "AWS::ApplicationAutoScaling::ScalableTarget": "ResourceId ScalableDimension ServiceNamespace",
+        "AWS::ApplicationAutoScaling::ScalingPolicy": (
+            "PolicyName ResourceId ScalableDimension ScalingTargetId ServiceNamespace"
+        ),
+        "AWS::AutoScaling::AutoScalingGroup": "AutoScalingGroupName InstanceId",
         "AWS::Batch::ComputeEnvironment": (
             "ComputeEnvironmentName ComputeResources/ManagedInstancesProvider/InstanceLaunchTemplate/CapacityOptionType "
             "ComputeResources/ManagedInstancesProvider/InstanceLaunchTemplate/FipsEnabled ComputeResources/SpotIamFleetRole "
             "EksConfiguration/EksClusterArn EksConfiguration/KubernetesNamespace Tags Type"
         ),
         "AWS::Batch::JobQueue": "JobQueueName JobQueueType",
+        "AWS::CloudWatch::Alarm": "AlarmName",
         "AWS::CloudWatch::Dashboard": "DashboardName",
         "AWS::EC2::EIP": "Address IpamPoolId NetworkBorderGroup TransferAddress",
         "AWS::EC2::InternetGateway": "",
@@ -45,8 +51,29 @@ CREATE_ONLY: Final[Mapping[str, frozenset[str]]] = {
             "ServiceName ServiceNetworkArn ServiceRegion VpcEndpointType VpcId"
         ),
         "AWS::EC2::VPCGatewayAttachment": "VpcId",
+        "AWS::ECS::CapacityProvider": "AutoScalingGroupProvider/AutoScalingGroupArn ClusterName Name",
+        "AWS::ECS::Cluster": "ClusterName",
+        "AWS::ECS::ClusterCapacityProviderAssociations": "Cluster",
+        "AWS::ECS::Service": "Cluster Role SchedulingStrategy ServiceName",
+        "AWS::ECS::TaskDefinition": (
+            "ContainerDefinitions Cpu EnableFaultInjection EphemeralStorage ExecutionRoleArn Family "
+            "InferenceAccelerators IpcMode Memory NetworkMode PidMode PlacementConstraints "
+            "ProxyConfiguration RequiresCompatibilities RuntimePlatform TaskRoleArn Volumes"
+        ),
+        "AWS::EFS::AccessPoint": (
+            "ClientToken FileSystemId PosixUser PosixUser/Gid PosixUser/SecondaryGids PosixUser/Uid "
+            "RootDirectory RootDirectory/CreationInfo RootDirectory/CreationInfo/OwnerGid "
+            "RootDirectory/CreationInfo/OwnerUid RootDirectory/CreationInfo/Permissions "
+            "RootDirectory/Path"
+        ),
         "AWS::EFS::FileSystem": "AvailabilityZoneName Encrypted KmsKeyId PerformanceMode",
         "AWS::EFS::MountTarget": "FileSystemId IpAddress IpAddressType Ipv6Address SubnetId",
+        "AWS::ElasticLoadBalancingV2::Listener": "LoadBalancerArn",
+        "AWS::ElasticLoadBalancingV2::ListenerRule": "ListenerArn",
+        "AWS::ElasticLoadBalancingV2::LoadBalancer": "Name Scheme Type",
+        "AWS::ElasticLoadBalancingV2::TargetGroup": (
+            "IpAddressType Name Port Protocol ProtocolVersion TargetType VpcId"
+        ),
         "AWS::FSx::FileSystem": "BackupId FileSystemType KmsKeyId SecurityGroupIds SubnetIds",
         "AWS::IAM::InstanceProfile": "InstanceProfileName Path",
         "AWS::IAM::ManagedPolicy": "Description ManagedPolicyName Path",
@@ -62,6 +89,12 @@ CREATE_ONLY: Final[Mapping[str, frozenset[str]]] = {
         ),
         "AWS::ImageBuilder::InfrastructureConfiguration": "Name",
         "AWS::ImageBuilder::LifecyclePolicy": "Name",
+        "AWS::Lambda::EventInvokeConfig": "FunctionName Qualifier",
+        "AWS::Lambda::Function": "FunctionName PackageType TenancyConfig",
+        "AWS::Lambda::Permission": (
+            "Action EventSourceToken FunctionName FunctionUrlAuthType InvokedViaFunctionUrl Principal "
+            "PrincipalOrgID SourceAccount SourceArn"
+        ),
         "AWS::Logs::Delivery": "DeliveryDestinationArn DeliverySourceName",
         "AWS::Logs::DeliveryDestination": "DeliveryDestinationType DestinationResourceArn Name OutputFormat",
         "AWS::Logs::DeliverySource": "Name",
@@ -72,6 +105,8 @@ CREATE_ONLY: Final[Mapping[str, frozenset[str]]] = {
         "AWS::ResourceGroups::Group": "Name",
         "AWS::S3::Bucket": "BucketName BucketNamePrefix BucketNamespace",
         "AWS::S3::BucketPolicy": "Bucket",
+        "AWS::SSM::Parameter": "Name",
+        "AWS::Scheduler::Schedule": "Name",
     }.items()
 }
 
@@ -85,6 +120,11 @@ CREATE_ONLY_AT_TIMES: Final[Mapping[str, frozenset[str]]] = {
     ),
     "AWS::EC2::Subnet": frozenset({"Ipv6CidrBlock"}),
     "AWS::EC2::VPC": frozenset({"InstanceTenancy"}),
+    "AWS::AutoScaling::AutoScalingGroup": frozenset(
+        {"LaunchConfigurationName", "LaunchTemplate", "MixedInstancesPolicy", "VPCZoneIdentifier"}
+    ),
+    "AWS::ECS::Service": frozenset({"LaunchType"}),
+    "AWS::Lambda::Function": frozenset({"DurableConfig"}),
 }
 
 IN_PLACE_WITH: Final[Mapping[str, str]] = {"AWS::Batch::ComputeEnvironment": "ReplaceComputeEnvironment"}
