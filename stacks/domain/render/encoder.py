@@ -17,10 +17,18 @@ def encoder_arguments(fleet: FleetPlan, port: int, artifacts: str) -> tuple[str,
         *("--backend", backend_of(fleet.instance_type), "--artifacts", artifacts),
         *("--batches", ",".join(map(str, batches))),
         *("--lengths", ",".join(map(str, length_buckets(fleet)))),
-        *("--queue", str(batches[-1] * QUEUE_FACTOR)),
+        *("--cores", str(encoder_cores(fleet))),
+        *("--queue", str(batches[-1] * encoder_cores(fleet) * QUEUE_FACTOR)),
         *("--drain-seconds", str(fleet.times.shutdown), "--keep-alive-seconds", str(fleet.times.keep_alive)),
         *settings.engine_arguments,
     )
+
+
+def encoder_cores(fleet: FleetPlan) -> int:
+    """All of a replica's chips; nothing states how torch-neuron places graphs, so that Inf1 takes one core."""
+    if backend_of(fleet.instance_type) == "torch-neuron":
+        return 1
+    return len(fleet.slices[0].devices) * (fleet.logical_cores_per_node // fleet.chips_per_node)
 
 
 def backend_of(instance_type: str) -> str:

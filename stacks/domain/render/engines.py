@@ -17,7 +17,7 @@ from stacks.domain.fleet_plan import PORT_FIRST, FallbackPlan, FleetPlan, Slice
 from stacks.domain.pinned import ImagePlan
 from stacks.domain.plan import Plan
 from stacks.domain.render.artifact_key import artifact_key, ingredients
-from stacks.domain.render.encoder import encoder_arguments
+from stacks.domain.render.encoder import encoder_arguments, encoder_cores
 from stacks.domain.render.engine import render
 from stacks.domain.render.engine_container import (
     ARTIFACTS_PATH,
@@ -347,7 +347,8 @@ def _vllm_variables(fleet: FleetPlan) -> dict[str, str]:
 def visible_cores(fleet: FleetPlan, place: Slice) -> str:
     """As the host counts them: devices keep their numbers in the container."""
     first = place.devices[0] * (fleet.logical_cores_per_node // fleet.chips_per_node)
-    last = first + fleet.settings.tensor_parallel - 1
+    count = encoder_cores(fleet) if fleet.settings.engine == "encoder" else fleet.settings.tensor_parallel
+    last = first + count - 1
     return str(first) if first == last else f"{first}-{last}"
 
 

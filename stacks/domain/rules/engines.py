@@ -200,7 +200,7 @@ def encoders_take_one_core(facts: Facts) -> Iterator[Problem]:
                 ("fleets", name, "tensor_parallel"),
                 str(fleet.tensor_parallel),
                 "1 with engine: encoder",
-                "a traced graph is on one core; more cores are more replicas",
+                "a traced graph is on one core; each core of the chip has its own copy",
                 "write 1",
             )
 
@@ -246,7 +246,7 @@ RULES = (
     Rule("NK754", Severity.WARNING, "model that no source lists here", "not listed is not impossible, and not promised", MODELS_SOURCE, model_is_listed),
     Rule("NK755", Severity.ERROR, "model that cannot be served so", "a source excludes it", MODELS_SOURCE, model_is_not_excluded),
     Rule("NK766", Severity.ERROR, "command and engine do not go together", "the container would start nothing, or something else than the file says", DESIGN_SOURCE, custom_has_a_command),
-    Rule("NK767", Severity.ERROR, "encoder over several cores", "cores that nothing uses are paid", "aws-neuron-sdk@81ce03ae torch-neuronx tracing", encoders_take_one_core),
+    Rule("NK767", Severity.ERROR, "encoder over several cores", "the server would not split a layer", "aws-neuron-sdk@81ce03ae torch-neuronx tracing", encoders_take_one_core),
     Rule("NK768", Severity.WARNING, "engine newer than what was checked", "not checked is not fine", "awsdocs-neuron.readthedocs-hosted.com v2.33.0 (parts)", newest_engines_are_said),
     Rule("NK769", Severity.WARNING, "model without a revision", "what was tested is not what serves tomorrow", "field lesson: reproducible weights", weights_stay_the_same),
 )  # fmt: skip

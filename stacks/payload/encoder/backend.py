@@ -21,10 +21,10 @@ class Backend(Protocol):
 
     def tokens(self, text: str) -> list[int]: ...
 
-    def warm(self, batch: int, length: int) -> None:
-        """Loads the graph of this shape, or makes it."""
+    def warm(self, batch: int, length: int, core: int) -> None:
+        """Loads the graph of this shape onto the core, or makes it."""
 
-    def run(self, rows: Sequence[Row], batch: int, length: int) -> list[Vector]:
+    def run(self, rows: Sequence[Row], batch: int, length: int, core: int) -> list[Vector]:
         """Rows fit the shape; what is missing to it is padded, and taken out of the answer again."""
 
 
@@ -35,22 +35,22 @@ class StandIn:
     note = "stand-in: hashes, not a model"
     _SIZE = 8
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, cores: int) -> None:
         self._seconds = seconds
-        self._lock = threading.Lock()
+        self._locks = [threading.Lock() for _ in range(cores)]
 
     def tokens(self, text: str) -> list[int]:
         return [int.from_bytes(hashlib.sha256(word.encode()).digest()[:2], "big") for word in text.split()]
 
-    def warm(self, batch: int, length: int) -> None:
+    def warm(self, batch: int, length: int, core: int) -> None:
         time.sleep(self._seconds)
 
-    def run(self, rows: Sequence[Row], batch: int, length: int) -> list[Vector]:
+    def run(self, rows: Sequence[Row], batch: int, length: int, core: int) -> list[Vector]:
         if len(rows) > batch or any(len(row) > length for row in rows):
             raise ValueError(f"{len(rows)} rows do not fit a graph of {batch} x {length}")
         if any(13 in row for row in rows):
             raise RuntimeError("the stand-in fails on token 13")
-        with self._lock:
+        with self._locks[core]:
             time.sleep(self._seconds)
         return [self._vector(row) for row in rows]
 

@@ -49,6 +49,7 @@ class Batcher:
         lengths: Sequence[int],
         queue: int,
         wait_seconds: float,
+        cores: int,
     ) -> None:
         self._backend = backend
         self._batches = tuple(batches)
@@ -58,14 +59,19 @@ class Batcher:
         self._queue: deque[_Input] = deque()
         self._changed = threading.Condition()
         self._running = self._inputs_total = self._batches_total = self._padded = self._failures = 0
-        self._thread = threading.Thread(target=self._work, name="batcher", daemon=True)
+        self._threads = [
+            threading.Thread(target=self._work, args=(core,), name=f"core-{core}", daemon=True)
+            for core in range(cores)
+        ]
 
     def warm(self) -> None:
-        """Every shape, before the first request."""
-        for length in self._lengths:
-            for batch in self._batches:
-                self._backend.warm(batch, length)
-        self._thread.start()
+        """Every shape on every core, before the first request."""
+        for core in range(len(self._threads)):
+            for length in self._lengths:
+                for batch in self._batches:
+                    self._backend.warm(batch, length, core)
+        for thread in self._threads:
+            thread.start()
 
     def submit(self, rows: Sequence[Row]) -> list[Future[Vector]]:
         """All of them or none."""
@@ -95,12 +101,12 @@ class Batcher:
                 return bucket
         raise TooLongError(f"an input has {length} tokens; {self._lengths[-1]} at most")
 
-    def _work(self) -> None:
+    def _work(self, core: int) -> None:
         while True:
             inputs = self._take()
             batch = next(size for size in self._batches if size >= len(inputs))
             try:
-                answers = self._backend.run([found.row for found in inputs], batch, inputs[0].length)
+                answers = self._backend.run([found.row for found in inputs], batch, inputs[0].length, core)
             except Exception as error:  # noqa: BLE001 - whatever the runtime raises, it is the requests' answer
                 self._finish(inputs, batch, failed=True)
                 for found in inputs:
@@ -125,12 +131,12 @@ class Batcher:
             taken = [found for found in self._queue if found.length == first.length][: self._batches[-1]]
             chosen = set(map(id, taken))
             self._queue = deque(found for found in self._queue if id(found) not in chosen)
-            self._running = len(taken)
+            self._running += len(taken)
             return taken
 
     def _finish(self, inputs: Sequence[_Input], batch: int, *, failed: bool) -> None:
         with self._changed:
-            self._running = 0
+            self._running -= len(inputs)
             self._batches_total += 1
             self._padded += batch - len(inputs)
             self._inputs_total += 0 if failed else len(inputs)

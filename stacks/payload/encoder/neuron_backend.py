@@ -22,14 +22,18 @@ class MissingError(Exception):
 class NeuronBackend:
     note = ""
 
-    def __init__(self, framework: str, model: Path, artifacts: Path) -> None:
+    def __init__(self, framework: str, model: Path, artifacts: Path, cores: int) -> None:
+        """Of several cores, each gets its own copy of a graph: torch-neuronx alone is known to place them."""
+        if cores > 1 and framework == "torch-neuron":
+            raise MissingError("torch-neuron is not known to place graphs on chosen cores: --cores 1")
+        self._places = framework == "torch-neuronx"
         self._torch = _needed("torch")
         self._transformers = _needed("transformers")
         self._neuron = _needed("torch_neuron" if framework == "torch-neuron" else "torch_neuronx")
         self._traces = self._torch.neuron.trace if framework == "torch-neuron" else self._neuron.trace
         self._model_directory = model
         self._artifacts = artifacts
-        self._graphs: dict[tuple[int, int], Any] = {}
+        self._graphs: dict[tuple[int, int, int], Any] = {}
         self._model: Any = None
         self._tokenizer = self._transformers.AutoTokenizer.from_pretrained(str(model))
         self.task = task_of(model)
@@ -37,17 +41,19 @@ class NeuronBackend:
     def tokens(self, text: str) -> list[int]:
         return list(self._tokenizer(text, truncation=False)["input_ids"])
 
-    def warm(self, batch: int, length: int) -> None:
+    def warm(self, batch: int, length: int, core: int) -> None:
         path = self._artifacts / f"batch-{batch}-length-{length}.pt"
         if not path.exists():
             self._trace(path, batch, length)
         graph = self._torch.jit.load(str(path))
+        if self._places:
+            self._neuron.move_trace_to_device(graph, core)
         graph(*self._inputs([[0]], batch, length))
-        self._graphs[(batch, length)] = graph
+        self._graphs[(batch, length, core)] = graph
 
-    def run(self, rows: Sequence[Row], batch: int, length: int) -> list[Vector]:
+    def run(self, rows: Sequence[Row], batch: int, length: int, core: int) -> list[Vector]:
         with self._torch.no_grad():
-            found = self._graphs[(batch, length)](*self._inputs(rows, batch, length))
+            found = self._graphs[(batch, length, core)](*self._inputs(rows, batch, length))
         return [list(row) for row in found[: len(rows)].tolist()]
 
     def _inputs(self, rows: Sequence[Row], batch: int, length: int) -> tuple[Any, Any]:

@@ -22,6 +22,8 @@ class Options:
     """Ascending: the sizes that are compiled."""
     lengths: tuple[int, ...]
     """Ascending, in tokens."""
+    cores: int
+    """Each runs batches of its own."""
     queue: int
     """Inputs that wait at most; more is answered with 429."""
     batch_wait_seconds: float
@@ -48,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--artifacts", type=Path, required=True)
     parser.add_argument("--batches", type=_ascending, default=(1, 2, 4, 8))
     parser.add_argument("--lengths", type=_ascending, default=(128, 256, 512))
+    parser.add_argument("--cores", type=int, default=1)
     parser.add_argument("--queue", type=int, default=64)
     parser.add_argument("--batch-wait-seconds", type=float, default=0.005)
     parser.add_argument("--drain-seconds", type=float, default=60.0)

@@ -211,7 +211,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except MissingError as error:
         print(f"neuronkit: {error}", file=sys.stderr, flush=True)
         return UNAVAILABLE
-    batcher = Batcher(backend, found.batches, found.lengths, found.queue, found.batch_wait_seconds)
+    batcher = Batcher(
+        backend, found.batches, found.lengths, found.queue, found.batch_wait_seconds, found.cores
+    )
     service = Service(found, backend, batcher)
     handler = type("BoundHandler", (Handler,), {"service": service, "timeout": found.keep_alive_seconds})
     server = Server((found.host, found.port), handler)
@@ -235,8 +237,8 @@ def _stop(service: Service) -> None:
 
 def _backend(found: Options) -> Backend:
     if found.backend == "stand-in":
-        return StandIn(found.stand_in_seconds)
-    return NeuronBackend(found.backend, found.model, found.artifacts)
+        return StandIn(found.stand_in_seconds, found.cores)
+    return NeuronBackend(found.backend, found.model, found.artifacts, found.cores)
 
 
 def _warm(service: Service) -> bool:

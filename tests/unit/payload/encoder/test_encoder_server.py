@@ -218,6 +218,19 @@ def test_requests_that_come_together_share_batches(start: Any) -> None:
     assert [body["data"] for _, body, _ in answers] == alone
 
 
+def test_cores_work_side_by_side(start: Any) -> None:
+    words = ("--batches", "1", "--lengths", "8", "--stand-in-seconds", "0.6")
+    server = start(*words, "--cores", "4").await_ready()
+    began = time.monotonic()
+    with ThreadPoolExecutor(4) as pool:
+        pending = [pool.submit(server.embed, f"x {n}") for n in range(4)]
+        time.sleep(0.3)
+        assert server.metric("neuronkit_requests_running") == 4
+        assert [answer.result()[0] for answer in pending] == [200] * 4
+    assert time.monotonic() - began < 4 * 0.6
+    assert server.metric("neuronkit_requests_running") == 0
+
+
 def test_lengths_do_not_share_a_batch(start: Any) -> None:
     server = start("--batches", "8", "--lengths", "2,8", "--batch-wait-seconds", "0.2").await_ready()
     assert server.embed(["a", "a b c", "b", "a b c d"])[0] == 200
