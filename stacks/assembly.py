@@ -12,11 +12,13 @@ from stacks.constructs.fleet_place import FleetPlace
 from stacks.domain.brought_network import BroughtNetwork
 from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.fleet_plan import FleetPlan
-from stacks.domain.names import CLUSTER_TAG, FLEET_TAG, LIFETIME_TAG
+from stacks.domain.names import CLUSTER_TAG, FLEET_TAG, LIFETIME_TAG, SHIFT_TAG
 from stacks.domain.plan import ClusterPlan, Plan
+from stacks.domain.shift_plan import ShiftPlan
 from stacks.fleet_stack import FleetStack
 from stacks.image_stack import ImageStack
 from stacks.network_stack import NetworkStack
+from stacks.shift_stack import ShiftStack
 from stacks.slurm_stack import SlurmStack
 from stacks.storage_stack import StorageStack
 
@@ -40,9 +42,14 @@ FEATURE_FLAGS: dict[str, Any] = {
     "aws:cdk:disable-creation-stack-traces": True,
 }
 
-# Their tags cannot change: CloudFormation would replace them, and the nodes with them, in the middle of a run.
-# So they do without the one tag that is meant to change.
-REPLACED_WITH_THEIR_TAGS = ["AWS::Batch::ComputeEnvironment", "AWS::EC2::PlacementGroup"]
+# These do without the one tag that is meant to change: CloudFormation would replace the first two, and the nodes with
+# them, in the middle of a run, and may write the first value of the others again, over what programs and people wrote.
+REPLACED_WITH_THEIR_TAGS = [
+    "AWS::Batch::ComputeEnvironment",
+    "AWS::EC2::PlacementGroup",
+    "AWS::ElasticLoadBalancingV2::ListenerRule",
+    "AWS::SSM::Parameter",
+]
 
 
 def build_app(plan: Plan, directory: Path, *, validate: bool = False) -> cdk.App:
@@ -85,7 +92,21 @@ def add_stacks(app: cdk.App, plan: Plan) -> None:
         }
         stacks.append(_cluster_stack(app, names.of_cluster(cluster.name), cluster, arguments))
     stacks += [_fleet_stack(app, plan, fleet, network, storage) for fleet in plan.fleets]
+    stacks += [_shift_stack(app, plan, shift, storage) for shift in plan.shifts]
     _tag(stacks, plan)
+
+
+def _shift_stack(app: cdk.App, plan: Plan, shift: ShiftPlan, storage: StorageStack) -> ShiftStack:
+    """It names both sides and depends on neither: each can be made anew alone."""
+    return ShiftStack(
+        app,
+        plan.stacks.of_shift(shift.name),
+        environment=plan.name,
+        shift=shift,
+        stack_names=plan.stacks,
+        bucket=storage.bucket,
+        **_stack_arguments(plan, {SHIFT_TAG: shift.name}),
+    )
 
 
 def _cluster_stack(app: cdk.App, id_: str, cluster: ClusterPlan, arguments: dict[str, Any]) -> cdk.Stack:

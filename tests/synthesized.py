@@ -15,6 +15,7 @@ from scripts.node import node_environment
 from stacks.domain.lock import Lock, LockedAmi
 from stacks.domain.plan import Plan
 from tests.environments import plan_of, starter_plan
+from tests.fleet_plans import FLEET_PLANS, fleet_plans
 
 os.environ.update(node_environment())
 
@@ -190,6 +191,7 @@ def plans() -> dict[str, Plan]:
         "slurm-not-bought": _slurm_not_bought(),
         "slurm-ultraservers": _slurm_ultraservers(),
         "slurm-brought-network": _slurm_brought_network(),
+        **fleet_plans(),
     }
 
 
@@ -207,7 +209,9 @@ WITH_OWN_NETWORK = (
     "slurm-not-bought",
     "slurm-ultraservers",
 )
-PLAN_NAMES = (*WITH_OWN_NETWORK, "trn1-brought-network", "slurm-brought-network")
+CLUSTER_PLANS = (*WITH_OWN_NETWORK, "trn1-brought-network", "slurm-brought-network")
+"""With a cluster `train`, and without fleets."""
+PLAN_NAMES = (*CLUSTER_PLANS, *FLEET_PLANS)
 SLURM_PLANS = tuple(name for name in PLAN_NAMES if name.startswith("slurm-"))
 
 
@@ -239,6 +243,10 @@ def storage(plan_name: str) -> Template:
 
 def cluster(plan_name: str, name: str = "train") -> Template:
     return template(plan_name, plans()[plan_name].stacks.of_cluster(name))
+
+
+def fleet(plan_name: str, name: str = "chat") -> Template:
+    return template(plan_name, plans()[plan_name].stacks.of_fleet(name))
 
 
 def every_stack() -> list[tuple[str, str]]:

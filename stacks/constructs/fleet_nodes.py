@@ -15,7 +15,7 @@ from constructs import Construct
 from stacks.constructs import launch_template_parts as parts
 from stacks.constructs.acknowledged_rule import acknowledge
 from stacks.constructs.logical_id import fix_logical_id
-from stacks.domain.pinned import UNRESOLVED_AMI, AmiPlan
+from stacks.domain.pinned import AmiPlan
 
 Template = ec2.CfnLaunchTemplate
 Provider = ecs.CfnCapacityProvider
@@ -78,7 +78,7 @@ class FleetNodes(Construct):
             self,
             "Template",
             launch_template_data=Template.LaunchTemplateDataProperty(
-                image_id=shape.ami.id if shape.ami else UNRESOLVED_AMI,
+                image_id=parts.node_ami_id(shape.ami),
                 instance_type=shape.instance_type,
                 iam_instance_profile=Template.IamInstanceProfileProperty(arn=instance_profile.attr_arn),
                 network_interfaces=[

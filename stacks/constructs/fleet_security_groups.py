@@ -146,7 +146,7 @@ class StorageSecurityGroup(Construct):
         self.group = Group(
             self,
             "Group",
-            group_description="neuronkit shared artifacts: NFS from the fleet's own tasks",
+            group_description="neuronkit shared artifacts: NFS from the tasks of one fleet",
             vpc_id=place.vpc_id,
             security_group_egress=[NOWHERE],
         )

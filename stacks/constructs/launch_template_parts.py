@@ -16,6 +16,8 @@ Template = ec2.CfnLaunchTemplate
 # In place of the id of a reservation or block that is not bought: EC2 refuses it, so that nothing can start
 # on demand, at another price, because an id was missing.
 NOT_BOUGHT = "cr-NOT-BOUGHT-set-capacity-id"
+# In the form of an AMI id, which the templates' checkers look at, and the id of none.
+UNRESOLVED_NODE_AMI = "ami-unresolvedrunlock"
 # Containers are one hop further from the metadata service than their host.
 METADATA_HOPS = 2
 # An instance whose tags are in the metadata service takes no other keys (EC2 user guide, work-with-tags-in-IMDS).
@@ -34,6 +36,10 @@ def metadata_options_with_tags(node_tags: Mapping[str, str]) -> Template.Metadat
         http_put_response_hop_limit=METADATA_HOPS,
         instance_metadata_tags="enabled" if readable else None,
     )
+
+
+def node_ami_id(ami: AmiPlan | None) -> str:
+    return ami.id if ami and ami.is_resolved else UNRESOLVED_NODE_AMI
 
 
 def root_volume(ami: AmiPlan | None, gib: int) -> Template.BlockDeviceMappingProperty:

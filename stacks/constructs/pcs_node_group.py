@@ -9,6 +9,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_pcs as pcs
 from constructs import Construct, IConstruct
 
+from stacks.constructs.launch_template_parts import node_ami_id
 from stacks.constructs.logical_id import fix_logical_id
 from stacks.domain.pinned import AmiPlan
 from stacks.domain.plan import ClusterPlan
@@ -16,8 +17,6 @@ from stacks.domain.slurm_plan import NodeGroup, SlurmPlan
 
 Group = pcs.CfnComputeNodeGroup
 
-# In the form of an AMI id, which the templates' checkers look at, and the id of none.
-UNRESOLVED_NODE_AMI = "ami-unresolvedrunlock"
 GRES = "neuron"
 PURCHASE_OPTIONS = {
     "on-demand": "ONDEMAND",
@@ -64,7 +63,7 @@ class PcsNodeGroup(Construct):
                 min_instance_count=nodes_min, max_instance_count=nodes_max
             ),
             purchase_option=purchase_option,
-            ami_id=ami.id if ami and ami.is_resolved else UNRESOLVED_NODE_AMI,
+            ami_id=node_ami_id(ami),
             subnet_ids=[subnet_id],
             custom_launch_template=Group.CustomLaunchTemplateProperty(
                 template_id=launch_template.ref,

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from stacks.assembly import FEATURE_FLAGS, build_app
+from stacks.constructs.fleet_function import PAYLOADS
+from stacks.domain.names import PARAMETER_FIRST_DEPLOY
 from tests.synthesized import (
     PLAN_NAMES,
     Template,
@@ -20,8 +22,12 @@ pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
 every_template = pytest.mark.parametrize(("plan", "stack"), every_stack())
 
 ALLOWED_TYPES = {
+    "AWS::ApplicationAutoScaling::ScalableTarget",
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
+    "AWS::AutoScaling::AutoScalingGroup",
     "AWS::Batch::ComputeEnvironment",
     "AWS::Batch::JobQueue",
+    "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::Dashboard",
     "AWS::EC2::EIP",
     "AWS::EC2::InternetGateway",
@@ -38,8 +44,18 @@ ALLOWED_TYPES = {
     "AWS::EC2::VPC",
     "AWS::EC2::VPCEndpoint",
     "AWS::EC2::VPCGatewayAttachment",
+    "AWS::ECS::CapacityProvider",
+    "AWS::ECS::Cluster",
+    "AWS::ECS::ClusterCapacityProviderAssociations",
+    "AWS::ECS::Service",
+    "AWS::ECS::TaskDefinition",
+    "AWS::EFS::AccessPoint",
     "AWS::EFS::FileSystem",
     "AWS::EFS::MountTarget",
+    "AWS::ElasticLoadBalancingV2::Listener",
+    "AWS::ElasticLoadBalancingV2::ListenerRule",
+    "AWS::ElasticLoadBalancingV2::LoadBalancer",
+    "AWS::ElasticLoadBalancingV2::TargetGroup",
     "AWS::FSx::FileSystem",
     "AWS::IAM::InstanceProfile",
     "AWS::IAM::Role",
@@ -48,6 +64,10 @@ ALLOWED_TYPES = {
     "AWS::ImageBuilder::ImagePipeline",
     "AWS::ImageBuilder::ImageRecipe",
     "AWS::ImageBuilder::InfrastructureConfiguration",
+    # The controllers of fleets: in the stack that they watch over, and never called by CloudFormation.
+    "AWS::Lambda::EventInvokeConfig",
+    "AWS::Lambda::Function",
+    "AWS::Lambda::Permission",
     "AWS::Logs::Delivery",
     "AWS::Logs::DeliveryDestination",
     "AWS::Logs::DeliverySource",
@@ -58,6 +78,8 @@ ALLOWED_TYPES = {
     "AWS::ResourceGroups::Group",
     "AWS::S3::Bucket",
     "AWS::S3::BucketPolicy",
+    "AWS::SSM::Parameter",
+    "AWS::Scheduler::Schedule",
 }
 
 
@@ -70,12 +92,13 @@ def test_the_same_plan_gives_the_same_bytes_without_any_network(plan: str) -> No
 
 
 def files(directory: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in directory.iterdir()}
+    found = (path for path in directory.rglob("*") if path.is_file())
+    return {str(path.relative_to(directory)): path.read_bytes() for path in found}
 
 
 @every_template
 def test_no_code_runs_in_the_account_on_our_behalf(plan: str, stack: str, template: Template) -> None:
-    """No Lambda, no custom resource; a type that is new here needs a look at its deletion, and at the local cloud."""
+    """No custom resource; a type that is new here needs a look at its deletion, and at the local cloud."""
     assert {resource["Type"] for resource in template["Resources"].values()} <= ALLOWED_TYPES
 
 
@@ -90,28 +113,43 @@ def test_logical_ids_are_named_and_not_derived(plan: str, stack: str, template: 
 
 @every_template
 def test_templates_stay_far_from_cloudformations_limits(plan: str, stack: str, template: Template) -> None:
-    assert len(json.dumps(template)) < 100_000
+    is_fleet = stack in dict(plans()[plan].stacks.fleets).values()
+    # Every slice's task brings the kit's small programs.
+    assert len(json.dumps(template)) < (200_000 if is_fleet else 100_000)
     assert len(template["Resources"]) < 100
-    assert not {"Parameters", "Rules", "Conditions", "Mappings"} & set(template)
+    assert not {"Rules", "Mappings"} & set(template)
+    assert set(template.get("Parameters", ())) == ({PARAMETER_FIRST_DEPLOY} if is_fleet else set())
+    assert set(template.get("Conditions", ())) == ({"IsFirstDeploy"} if is_fleet else set())
 
 
 @pytest.mark.parametrize("plan", PLAN_NAMES)
-def test_nothing_is_uploaded_but_the_templates_and_what_slurm_nodes_run(plan: str) -> None:
+def test_nothing_is_uploaded_but_templates_node_scripts_of_slurm_and_controllers(plan: str) -> None:
     planned = plans()[plan]
-    slurm_stacks = {planned.stacks.of_cluster(c.name) for c in planned.clusters if c.slurm}
+    expected = {planned.stacks.of_cluster(c.name): 2 for c in planned.clusters if c.slurm}
+    for fleet in planned.fleets:
+        controllers = (fleet.settings.scale_to_zero, fleet.fallback)
+        expected[planned.stacks.of_fleet(fleet.name)] = sum(each is not None for each in controllers)
     for stack in planned.stacks.all:
         assets = json.loads((assembly_directory(plan) / f"{stack}.assets.json").read_text())
         paths = [asset["source"]["path"] for asset in assets["files"].values()]
-        scripts = [path for path in paths if path != f"{stack}.template.json"]
-        assert len(scripts) == (2 if stack in slurm_stacks else 0)
-        assert all(path.endswith(".sh") for path in scripts)
+        uploaded = [path for path in paths if path != f"{stack}.template.json"]
+        assert len(uploaded) == expected.get(stack, 0)
+        for path in (assembly_directory(plan) / each for each in uploaded):
+            assert path.suffix == ".sh" or is_package(path)
         assert assets["dockerImages"] == {}
+
+
+def is_package(directory: Path) -> bool:
+    """One of the kit's payloads, and of it only what Python reads."""
+    (package,) = directory.iterdir()
+    payload = PAYLOADS / package.name
+    return {path.name for path in package.iterdir()} == {path.name for path in payload.glob("*.py")}
 
 
 @pytest.mark.parametrize("plan", PLAN_NAMES)
 def test_the_assembly_names_nothing_of_this_machine(plan: str) -> None:
-    for path in assembly_directory(plan).iterdir():
-        text = path.read_text(encoding="utf-8")
+    for name, content in files(assembly_directory(plan)).items():
+        text = f"{name} {content.decode()}"
         assert str(Path.cwd()) not in text
         assert str(Path.home()) not in text
 
@@ -128,12 +166,15 @@ def test_stacks_region_account_and_qualifier_come_from_the_plan(plan: str) -> No
 
 
 @pytest.mark.parametrize("plan", PLAN_NAMES)
-def test_clusters_come_after_network_and_storage(plan: str) -> None:
-    """And can go before the node image's stack: the AMI's id is in the lock."""
+def test_clusters_and_fleets_come_after_network_and_storage_and_stand_alone(plan: str) -> None:
+    """And can go before the node image's stack: the AMI's id is in the lock. A fleet needs the bucket for its model only."""
     artifacts, names = manifest_of(plan)["artifacts"], plans()[plan].stacks
-    clusters = {stack for _, stack in names.clusters}
-    for cluster in clusters:
-        assert set(names.all) - clusters - {names.image} <= set(artifacts[cluster]["dependencies"])
+    clusters, fleets = (dict(each).values() for each in (names.clusters, names.fleets))
+    for stack in (*clusters, *fleets):
+        needed = {names.network} if stack in fleets else {names.network, names.storage}
+        found = set(artifacts[stack]["dependencies"])
+        assert needed - {None} <= found
+        assert found <= {names.network, names.storage, f"{stack}.assets"}
 
 
 @pytest.mark.parametrize(("flag", "value"), FEATURE_FLAGS.items())

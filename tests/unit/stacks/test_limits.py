@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from stacks.domain.catalog import load_catalog
 from stacks.domain.rules.names_and_tags import (
     TAG_KEY_CHARACTERS_MAX,
     TAG_VALUE_CHARACTERS_MAX,
@@ -25,13 +26,30 @@ LONGEST_ASCII_TAG_BYTES = (
 @pytest.mark.parametrize(("plan", "stack"), synthesized.every_stack())
 def test_a_stack_stays_far_below_the_limits(plan: str, stack: str) -> None:
     template = synthesized.template(plan, stack)
-    assert len(template["Resources"]) <= RESOURCES_MAX / 10
+    assert len(template["Resources"]) <= RESOURCES_MAX / 5
     assert len(template.get("Outputs", {})) <= OUTPUTS_MAX / 10
     text = json.dumps(template, indent=1)
     times_tagged = text.count("neuronkit:environment")
-    # Each UltraServer's nodes have a template of their own, and every tag is five times more in it.
-    longest = LONGEST_ASCII_TAG_BYTES if plan == "slurm-ultraservers" else LONGEST_TAG_BYTES
+    longest: float = LONGEST_TAG_BYTES
+    if plan == "slurm-ultraservers":
+        # Each UltraServer's nodes have a template of their own, and every tag is five times more in it.
+        longest = LONGEST_ASCII_TAG_BYTES
+    elif stack in dict(synthesized.plans()[plan].stacks.fleets).values():
+        # Many small resources: as many tags as a file may have, of half the length that one may have.
+        longest = LONGEST_ASCII_TAG_BYTES / 2
     assert len(text.encode()) + times_tagged * TAGS_MAX * longest < TEMPLATE_BYTES_MAX
+
+
+def test_as_many_slices_as_a_node_takes_stay_below_the_limits() -> None:
+    """Each brings a task with the kit's small programs, a service and its scaling; with twenty tags of half the length."""
+    template = synthesized.fleet("fleet-slices")
+    of_one = {id_: body for id_, body in template["Resources"].items() if id_.startswith("Slice0x")}
+    more = max(type_.chips for type_ in load_catalog().instance_types.values()) - 4
+    assert (len(of_one), more) == (4, 12)
+    text, one = json.dumps(template, indent=1), json.dumps(of_one, indent=1)
+    times_tagged = text.count("neuronkit:environment") + more * one.count("neuronkit:environment")
+    size = len(text.encode()) + more * len(one.encode())
+    assert size + times_tagged * TAGS_MAX / 2 * LONGEST_ASCII_TAG_BYTES / 2 < TEMPLATE_BYTES_MAX
 
 
 def test_as_many_ultraservers_as_pcs_takes_groups_stay_below_the_limits() -> None:

@@ -50,8 +50,11 @@ def test_beyond_the_group_only_https_goes_out_and_nothing_comes_in(plan_name: st
 
 @pytest.mark.parametrize(("plan", "stack"), every_stack())
 def test_no_ingress_from_the_world_anywhere(plan: str, stack: str, template: dict[str, Any]) -> None:
+    """Clients reach a fleet's load balancer, and nothing else: what they may be is told in test_fleet_balancer.py."""
     rules = [the["Properties"] for the in resources(template, "AWS::EC2::SecurityGroupIngress").values()]
-    for group in resources(template, "AWS::EC2::SecurityGroup").values():
+    for id_, group in resources(template, "AWS::EC2::SecurityGroup").items():
+        if id_ == "BalancerSecurityGroup":
+            continue
         rules += group["Properties"].get("SecurityGroupIngress", [])
     assert [rule for rule in rules if "CidrIp" in rule or "CidrIpv6" in rule] == []
 

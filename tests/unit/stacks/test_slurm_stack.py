@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from stacks.constructs.launch_template_parts import NOT_BOUGHT
-from stacks.constructs.pcs_node_group import UNRESOLVED_NODE_AMI
+from stacks.constructs.launch_template_parts import NOT_BOUGHT, UNRESOLVED_NODE_AMI
 from stacks.domain import names
 from stacks.domain.catalog import load_catalog
 from stacks.domain.render.node_bootstrap import TORCH_ROOT_COMMUNICATION_PORT

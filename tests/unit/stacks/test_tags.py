@@ -8,7 +8,7 @@ import pytest
 from stacks.assembly import REPLACED_WITH_THEIR_TAGS
 from stacks.domain.names import CLUSTER_TAG, ENVIRONMENT_TAG, LIFETIME_TAG
 from tests.synthesized import (
-    PLAN_NAMES,
+    CLUSTER_PLANS,
     SLURM_PLANS,
     Template,
     assembly_directory,
@@ -22,19 +22,24 @@ pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
 
 # Per CloudFormation's schemas; the launch template has tag specifications instead.
 NOT_TAGGABLE = {
+    "AWS::ApplicationAutoScaling::ScalingPolicy",
     "AWS::EC2::LaunchTemplate",
     "AWS::EC2::Route",
     "AWS::EC2::SecurityGroupEgress",
     "AWS::EC2::SecurityGroupIngress",
     "AWS::EC2::SubnetRouteTableAssociation",
     "AWS::EC2::VPCGatewayAttachment",
+    "AWS::ECS::ClusterCapacityProviderAssociations",
     "AWS::EFS::MountTarget",
     "AWS::IAM::InstanceProfile",
+    "AWS::Lambda::EventInvokeConfig",
+    "AWS::Lambda::Permission",
     "AWS::S3::BucketPolicy",
+    "AWS::Scheduler::Schedule",
 }
-TAGS_PROPERTY = {"AWS::EFS::FileSystem": "FileSystemTags"}
+TAGS_PROPERTY = {"AWS::EFS::FileSystem": "FileSystemTags", "AWS::EFS::AccessPoint": "AccessPointTags"}
 """Where it is not `Tags`."""
-BATCH_PLANS = [plan for plan in PLAN_NAMES if plan not in SLURM_PLANS]
+BATCH_PLANS = [plan for plan in CLUSTER_PLANS if plan not in SLURM_PLANS]
 
 
 def tags_of(tags: Any) -> dict[str, str]:
@@ -57,7 +62,7 @@ def test_every_taggable_resource_has_every_tag(plan: str, stack: str, template: 
         assert expected.items() <= found.items(), id_
 
 
-@pytest.mark.parametrize("plan", PLAN_NAMES)
+@pytest.mark.parametrize("plan", CLUSTER_PLANS)
 @pytest.mark.parametrize("kind", ["instance", "volume", "network-interface"])
 def test_nodes_and_what_belongs_to_them_are_tagged(plan: str, kind: str) -> None:
     templates = resources(cluster(plan), "AWS::EC2::LaunchTemplate").values()
@@ -68,7 +73,7 @@ def test_nodes_and_what_belongs_to_them_are_tagged(plan: str, kind: str) -> None
         assert {**lasting(plan), CLUSTER_TAG: "train"}.items() <= tags.items()
 
 
-@pytest.mark.parametrize("plan", PLAN_NAMES)
+@pytest.mark.parametrize("plan", CLUSTER_PLANS)
 def test_the_launch_template_itself_is_tagged(plan: str) -> None:
     for template in resources(cluster(plan), "AWS::EC2::LaunchTemplate").values():
         (specification,) = template["Properties"]["TagSpecifications"]
@@ -83,7 +88,7 @@ def test_batch_tags_the_nodes_as_well(plan: str) -> None:
     assert {**lasting(plan), CLUSTER_TAG: "train"}.items() <= tags.items()
 
 
-@pytest.mark.parametrize("plan", PLAN_NAMES)
+@pytest.mark.parametrize("plan", CLUSTER_PLANS)
 def test_a_longer_lifetime_replaces_neither_nodes_nor_their_group(plan: str) -> None:
     """CloudFormation replaces these when a tag changes, and CloudFormation hands the stack's own tags on to them."""
     template = cluster(plan)
