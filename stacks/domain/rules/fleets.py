@@ -243,13 +243,14 @@ def replicas_fill_nodes(facts: Facts) -> Iterator[Problem]:
 
 def two_nodes_start_from_zero(facts: Facts) -> Iterator[Problem]:
     for fleet in facts.plan.fleets if facts.plan else ():
-        if fleet.settings.scale_to_zero is None or fleet.nodes_maximum < 2:
+        settings = fleet.settings
+        if settings.scale_to_zero is None or settings.runs_on != "ec2" or fleet.nodes_maximum < 2:
             continue
         yield Problem(
             ("fleets", fleet.name, "scale_to_zero"),
             f"up to {fleet.nodes_maximum} nodes",
-            message=f"ECS managed scaling starts two instances from zero, however few are needed; the second is idle for {SCALE_IN_MINUTES} "
-            f"minutes at least: {_idle_words(facts, fleet)} each time",
+            message="from zero ECS managed scaling asks for two instances, however few are needed; the waker asks for the right number "
+            f"first, which nobody has tried. A second one would be idle for {SCALE_IN_MINUTES} minutes at least: {_idle_words(facts, fleet)} each time",
             fix="count it in, or let one node be the maximum",
             at_key=True,
         )
