@@ -324,6 +324,8 @@ def _neuron_variables(fleet: FleetPlan, place: Slice) -> dict[str, str]:
     # vLLM waits ten minutes for its engine by default; a compile takes longer (tutorial-gpt-oss sets it, too).
     variables |= {**_vllm_variables(fleet), "VLLM_ENGINE_READY_TIMEOUT_S": str(fleet.times.grace)}
     if engine == "vllm-nxdi":
+        # Unset, the plugin removes what it finds beside a local model and compiles at each start
+        # (vllm-project/vllm-neuron@a5ef7c8 neuronx_distributed_model_loader.py).
         return {**variables, "NEURON_COMPILED_ARTIFACTS": COMPILED_PATH}
     # The fleet's nodes have no EFA interface: without this the server does not start.
     variables |= {"NEURON_SKIP_EFA_AFFINITY": "1", "VLLM_CACHE_ROOT": COMPILED_PATH}
