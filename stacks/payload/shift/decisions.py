@@ -71,6 +71,13 @@ class Forget:
 Action = SetNodes | Open | Close | Remember | Stop | Submit | Forget
 
 
+def job_of(action: Action) -> str:
+    """The job's id; of an action about no job, a word that is none."""
+    if isinstance(action, Remember):
+        return action.job.id
+    return action.job_id if isinstance(action, Stop | Submit | Forget) else "-"
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """Two lists that do not depend on each other: what fails in one does not keep the other back."""
@@ -111,8 +118,9 @@ def _to_serve(
         one.maximum > goal.floor_nodes for one in serving.services
     )
     may_raise = goal.state == SERVE and (not waits or is_overdue or has_nodes)
-    maximum = goal.nodes if may_raise else goal.floor_nodes
-    actions = _range(serving, goal.floor_nodes, maximum) if may_raise else _floor(serving, goal.floor_nodes)
+    floor = goal.floor_nodes
+    # A fleet that sleeps at times is woken, and sent to sleep, by its waker alone: autoscaling keeps one node.
+    actions = _range(serving, max(1, floor), goal.nodes, floor) if may_raise else _floor(serving, floor)
     if may_raise and isinstance(serving, Serving) and not actions:
         waits += _starting_in_words(serving)
     return Decision(
@@ -130,7 +138,7 @@ def _to_train(
     remembered: tuple[Remembered, ...],
     now: datetime,
 ) -> Decision:
-    lowering = _range(serving, goal.floor_nodes, goal.floor_nodes)
+    lowering = _range(serving, goal.floor_nodes, goal.floor_nodes, goal.floor_nodes)
     if goal.state != TRAIN or not isinstance(training, Training):
         return Decision(lowering, _tidying(remembered), (), is_late=False)
     waits = list(_serving_in_words(serving, goal.floor_nodes))
@@ -186,20 +194,21 @@ def _floor(serving: Serving | Unread | None, floor: int) -> tuple[Action, ...]:
     """Before the window: the floor must hold; what is above it for another reason is left alone."""
     if not isinstance(serving, Serving):
         return ()
-    return tuple(
-        action for one in serving.services if (action := _service_range(one, floor, max(floor, one.maximum)))
-    )
+    wanted = (_service_range(one, floor, max(floor, one.maximum), floor) for one in serving.services)
+    return tuple(action for action in wanted if action)
 
 
-def _range(serving: Serving | Unread | None, minimum: int, maximum: int) -> tuple[Action, ...]:
+def _range(serving: Serving | Unread | None, minimum: int, maximum: int, floor: int) -> tuple[Action, ...]:
     if not isinstance(serving, Serving):
         return ()
-    return tuple(action for one in serving.services if (action := _service_range(one, minimum, maximum)))
+    wanted = (_service_range(one, minimum, maximum, floor) for one in serving.services)
+    return tuple(action for action in wanted if action)
 
 
-def _service_range(service: Service, minimum: int, maximum: int) -> SetNodes | None:
-    """None where it is so already."""
-    desired = min(max(service.desired, minimum), maximum)
+def _service_range(service: Service, minimum: int, maximum: int, floor: int) -> SetNodes | None:
+    """None where it is so already. What may sleep, and does, is not woken."""
+    sleeps = service.desired == floor == 0
+    desired = 0 if sleeps else min(max(service.desired, minimum), maximum)
     if (service.minimum, service.maximum, service.desired) == (minimum, maximum, desired):
         return None
     return SetNodes(service.name, minimum, maximum, desired)

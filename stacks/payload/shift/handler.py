@@ -1,16 +1,15 @@
-"""The Lambda function of a shift: reads both sides, asks `decide`, does what it says, and looks again. README.md beside it.
+"""The Lambda function of a shift: reads both sides, asks `decide`, does what it says, and looks again.
 
-Variables: ENVIRONMENT, SHIFT, FLEET_STACK, CLUSTER_STACK (names of stacks), CLUSTER, BUCKET, PREFIX (of stopped jobs),
+Variables, each after NEURONKIT_: ENVIRONMENT, SHIFT, FLEET_STACK, CLUSTER_STACK (names of stacks), CLUSTER, BUCKET, PREFIX (of stopped jobs),
 PARAMETER (the override), ZONE (its name), ZONE_RULES (its TZif file: zlib, base64), WINDOWS (JSON: [weekday, start
 minute, minutes, replicas]), DRAIN_MINUTES, REPLICAS_PER_NODE, FLOOR_NODES.
 
 Actions: cloudformation:DescribeStacks of both stacks; ssm:GetParameter of the parameter; ecs:DescribeServices,
 ecs:UpdateService of the fleet's services; autoscaling:DescribeAutoScalingGroups, application-autoscaling:
 DescribeScalableTargets, RegisterScalableTarget; ec2:DescribeInstances; batch:DescribeComputeEnvironments, ListJobs,
-DescribeJobs, UpdateComputeEnvironment, TerminateJob, SubmitJob, TagResource; s3:ListBucket of PREFIX, s3:GetObject,
-PutObject and DeleteObject in it, GetObject of runs/*/run.json; cloudwatch:PutMetricData in `neuronkit/serving`.
-
-One at a time: a reserved concurrency of 1. Called by the schedule of each switch, and every 10 minutes.
+DescribeJobs, UpdateComputeEnvironment, TerminateJob, SubmitJob, TagResource; s3:ListBucket of PREFIX and runs/,
+GetObject, PutObject, DeleteObject in PREFIX, GetObject of runs/*/run.json; cloudwatch:PutMetricData (neuronkit/serving).
+One at a time: a reserved concurrency of 1. Called at each switch, and every 10 minutes.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from shift.answers import HOLDING, job_state, service
 from shift.decisions import (
     Action,
     Close,
@@ -36,17 +36,16 @@ from shift.decisions import (
     Stop,
     Submit,
     decide,
+    job_of,
 )
 from shift.records import REASON, run_record_key, stopped_job
 from shift.settings import Override, Settings, goal_at, read_override, read_settings
-from shift.sides import ACTIVE, ENDED, STOPPED, Goal, Job, Remembered, Service, Serving, Training, Unread
+from shift.sides import Goal, Job, Remembered, Serving, Training, Unread
 from shift.windows import STATES
 
 REFUSED = (ClientError, BotoCoreError)
 NAMESPACE = "neuronkit/serving"
 ENVIRONMENT_TAG, CLUSTER_TAG = "neuronkit:environment", "neuronkit:cluster"
-HOLDING = ("STARTING", "RUNNING")
-ACTIVE_STATES = ("SUBMITTED", "PENDING", "RUNNABLE", *HOLDING)
 ROUNDS = 4
 """Enough for close, stop, open, submit; what AWS shows late is done by the next call."""
 SERVICES_PER_CALL, JOBS_PER_CALL = 10, 100
@@ -137,14 +136,18 @@ class Controller:
     def _act_all(
         self, sides: list[list[Action]], world: World, now: datetime, done: list[Action], errors: list[str]
     ) -> None:
-        """In a side, nothing follows a step that was refused: a job that is not remembered is not stopped."""
-        for actions in sides:
-            for action in actions:
-                try:
-                    self._act(action, world, now)
-                except REFUSED as error:
-                    errors.append(f"{type(action).__name__}: {error}")
-                    break
+        """What is refused for one job keeps no other back; but nothing is stopped that was not remembered, and no job
+        while others could take its place."""
+        kept: set[str] = set()
+        for action in (action for actions in sides for action in actions):
+            if isinstance(action, Remember | Stop) and ("" in kept or job_of(action) in kept):
+                continue
+            try:
+                self._act(action, world, now)
+            except REFUSED as error:
+                errors.append(f"{type(action).__name__}: {error}")
+                kept |= {""} if isinstance(action, Close) else {job_of(action)}
+            else:
                 done.append(action)
 
     # --- what is there ---
@@ -190,12 +193,11 @@ class Controller:
             part = names[start : start + SERVICES_PER_CALL]
             counts += self.clients.ecs.describe_services(cluster=cluster, services=part)["services"]
         ranges = self._ranges(cluster, names)
-        services = tuple(
-            Service(one["serviceName"], *ranges[one["serviceName"]], one["desiredCount"], one["runningCount"])
-            for one in counts
-            if one["serviceName"] in ranges
-        )
-        return Serving(services, self._group_size(outputs["AutoScalingGroupName"])), cluster
+        services = tuple(service(one, ranges.get(one["serviceName"])) for one in counts)
+        group = outputs.get("AutoScalingGroupName")
+        # Managed instances have no group: there a node goes with its replicas.
+        nodes = self._group_size(group) if group else max((one.running for one in services), default=0)
+        return Serving(services, nodes), cluster
 
     def _ranges(self, cluster: str, names: list[str]) -> dict[str, tuple[int, int]]:
         found: dict[str, tuple[int, int]] = {}
@@ -264,7 +266,7 @@ class Controller:
         return Remembered(
             id=document["id"],
             name=document["name"],
-            state=_state(details.get(document["id"])),
+            state=job_state(details.get(document["id"])),
             is_again=bool(newer),
             claim_seconds=(now - datetime.fromisoformat(claimed)).total_seconds() if claimed else None,
         )
@@ -334,9 +336,7 @@ class Controller:
     def _remember(self, job: Job) -> None:
         detail = self._details([job.id]).get(job.id)
         if detail is None:
-            raise ClientError(
-                {"Error": {"Code": "NotListed", "Message": f"{job.name} is not described"}}, "DescribeJobs"
-            )
+            raise BotoCoreError
         key = run_record_key(detail.get("tags") or {})
         self._write(stopped_job(detail, self.settings.bucket, self._run_record(key) if key else None))
 
@@ -367,15 +367,6 @@ class Controller:
                 for name, value in values.items()
             ],
         )
-
-
-def _state(detail: Mapping[str, Any] | None) -> str:
-    """Batch forgets ended jobs after a week or more: what it does not know was stopped."""
-    if detail is None:
-        return STOPPED
-    if detail["status"] in ACTIVE_STATES:
-        return ACTIVE
-    return STOPPED if detail["status"] == "FAILED" and REASON in detail.get("statusReason", "") else ENDED
 
 
 def _report(goal: Goal, decision: Decision, done: list[Action], errors: list[str]) -> dict[str, Any]:

@@ -52,21 +52,21 @@ class Override:
 
 
 def read_settings(variables: Mapping[str, str]) -> Settings:
-    zone = io.BytesIO(zlib.decompress(base64.b64decode(variables["ZONE_RULES"])))
+    zone = io.BytesIO(zlib.decompress(base64.b64decode(variables["NEURONKIT_ZONE_RULES"])))
     return Settings(
-        environment=variables["ENVIRONMENT"],
-        shift=variables["SHIFT"],
-        fleet_stack=variables["FLEET_STACK"],
-        cluster_stack=variables["CLUSTER_STACK"],
-        cluster=variables["CLUSTER"],
-        bucket=variables["BUCKET"],
-        prefix=variables["PREFIX"],
-        parameter=variables["PARAMETER"],
-        zone=ZoneInfo.from_file(zone, key=variables["ZONE"]),
-        windows=tuple(WeeklyWindow(*window) for window in json.loads(variables["WINDOWS"])),
-        drain_minutes=int(variables["DRAIN_MINUTES"]),
-        replicas_per_node=int(variables["REPLICAS_PER_NODE"]),
-        floor_nodes=int(variables["FLOOR_NODES"]),
+        environment=variables["NEURONKIT_ENVIRONMENT"],
+        shift=variables["NEURONKIT_SHIFT"],
+        fleet_stack=variables["NEURONKIT_FLEET_STACK"],
+        cluster_stack=variables["NEURONKIT_CLUSTER_STACK"],
+        cluster=variables["NEURONKIT_CLUSTER"],
+        bucket=variables["NEURONKIT_BUCKET"],
+        prefix=variables["NEURONKIT_PREFIX"],
+        parameter=variables["NEURONKIT_PARAMETER"],
+        zone=ZoneInfo.from_file(zone, key=variables["NEURONKIT_ZONE"]),
+        windows=tuple(WeeklyWindow(*window) for window in json.loads(variables["NEURONKIT_WINDOWS"])),
+        drain_minutes=int(variables["NEURONKIT_DRAIN_MINUTES"]),
+        replicas_per_node=int(variables["NEURONKIT_REPLICAS_PER_NODE"]),
+        floor_nodes=int(variables["NEURONKIT_FLOOR_NODES"]),
     )
 
 

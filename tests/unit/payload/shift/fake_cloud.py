@@ -59,6 +59,7 @@ class FakeCloud:
         self.stacks = {"pilot-fleet-chat", "pilot-cluster-train"}
         self.stubborn = False
         self.no_nodes = False
+        self.forbidden: set[str] = set()
         self._numbers = itertools.count()
         self._etags = itertools.count()
 
@@ -199,6 +200,8 @@ class FakeCloud:
         }  # fmt: skip
 
     def terminate_job(self, jobId: str, reason: str) -> dict[str, Any]:
+        if jobId in self.forbidden:
+            raise refused("TerminateJob", "AccessDeniedException", "no tag allows it")
         (job,) = [j for j in self.jobs if j.id == jobId]
         if job.status in ACTIVE and not job.is_asked:
             job.is_asked, job.reason = True, reason

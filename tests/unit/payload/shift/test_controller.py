@@ -15,9 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from shift import records
-from shift.decisions import CLAIM_SECONDS
+from shift.decisions import CLAIM_SECONDS, SetNodes, decide
 from shift.handler import Controller, StepError
 from shift.settings import Settings, read_settings
+from shift.sides import Goal, Service, Serving
 
 from stacks.domain import names
 from stacks.domain.zones import zone_file
@@ -28,14 +29,15 @@ NIGHT, DRAIN, DAY, EVENING = "2026-12-07T02:00", "2026-12-07T05:35", "2026-12-07
 """Monday, UTC; the window is 07:00 to 20:00 in Berlin, the drain 30 minutes."""
 
 
-def variables(**more: str) -> dict[str, str]:
-    return {
+def variables() -> dict[str, str]:
+    values = {
         "ENVIRONMENT": "pilot", "SHIFT": "day", "FLEET_STACK": "pilot-fleet-chat", "CLUSTER_STACK": "pilot-cluster-train",
         "CLUSTER": "train", "BUCKET": "bucket", "PREFIX": "shifts/day", "PARAMETER": "/neuronkit/pilot/shifts/day",
         "ZONE": "Europe/Berlin", "ZONE_RULES": base64.b64encode(zlib.compress(zone_file("Europe/Berlin"))).decode(),
         "WINDOWS": json.dumps([[day, 420, 780, 12] for day in range(5)]), "DRAIN_MINUTES": "30", "REPLICAS_PER_NODE": "4",
-        "FLOOR_NODES": "1", **more,
+        "FLOOR_NODES": "1",
     }  # fmt: skip
+    return {f"NEURONKIT_{name}": value for name, value in values.items()}
 
 
 SETTINGS: Settings = read_settings(variables())
@@ -231,6 +233,25 @@ def test_a_job_that_was_not_remembered_is_not_stopped() -> None:
     assert not cloud.jobs[0].is_asked
 
 
+def test_a_job_that_may_not_be_stopped_keeps_no_other_running() -> None:
+    """One that somebody submitted without the environment's tags."""
+    cloud = at_night("foreign", "smoke-1")
+    cloud.forbidden = {cloud.jobs[0].id}
+    cloud.now = utc(DRAIN)
+    with pytest.raises(StepError):
+        tick(cloud)
+    assert [job.is_asked for job in cloud.jobs] == [False, True]
+
+
+def test_nothing_is_stopped_while_other_jobs_could_start() -> None:
+    cloud = at_night("smoke-1")
+    cloud.fault = lambda operation: "refused" if operation == "update_compute_environment" else None
+    cloud.now = utc(DRAIN)
+    with pytest.raises(StepError):
+        tick(cloud)
+    assert not cloud.jobs[0].is_asked
+
+
 def test_an_answer_of_submit_that_is_lost_starts_nothing_twice() -> None:
     cloud = at_night("smoke-1")
     cloud.now = utc(DAY)
@@ -279,6 +300,21 @@ def test_windows_are_the_very_text_of_the_plans() -> None:
 
     packed, planned = Path(shift.windows.__file__), Path(stacks.domain.windows.__file__)
     assert packed.read_bytes() == planned.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("state", "desired", "expected"),
+    [("serve", 0, (1, 3, 0)), ("serve", 2, (1, 3, 2)), ("train", 0, (0, 0, 0)), ("train", 2, (0, 0, 0))],
+)
+def test_a_fleet_that_may_sleep_is_not_woken(
+    state: str, desired: int, expected: tuple[int, int, int]
+) -> None:
+    since = utc("2026-12-07T06:00")
+    goal = Goal(state, since, nodes=3 if state == "serve" else 0, floor_nodes=0, words="")
+    serving = Serving((Service("slice-0", 9, 9, desired, desired),), instances=desired)
+    (action,) = decide(goal, serving, None, (), since).serving
+    assert isinstance(action, SetNodes)
+    assert (action.minimum, action.maximum, action.desired) == expected
 
 
 FAULTS = st.sampled_from([None, None, None, None, "refused", "lost", "cut-before", "cut-after"])
