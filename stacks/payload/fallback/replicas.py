@@ -37,7 +37,8 @@ def _needed(
     settings: Settings, seen: Observation, memory: Memory, now: float, replaced_share: int
 ) -> tuple[int, Memory]:
     floor = max(1, settings.gpu_minimum)
-    quiet_since = _since(memory.gpu_quiet_since, now) if seen.gpu.waiting == 0 else None
+    quiet = seen.gpu.serving and seen.gpu.waiting == 0
+    quiet_since = _since(memory.gpu_quiet_since, now) if quiet else None
     memory = replace(memory, gpu_quiet_since=quiet_since)
     if not memory.gpu_needed:
         replacements = math.ceil(seen.neuron.desired * replaced_share / 100)
@@ -45,8 +46,7 @@ def _needed(
     wanted = max(floor, seen.gpu.desired if memory.gpu_wanted is None else memory.gpu_wanted)
     if _overloaded(settings, seen, memory, now, wanted):
         return wanted + 1, replace(memory, gpu_scaled_at=now)
-    quiet = quiet_since is not None and now - quiet_since >= QUIET_SECONDS
-    if quiet and wanted > floor:
+    if wanted > floor and quiet_since is not None and now - quiet_since >= QUIET_SECONDS:
         return wanted - 1, replace(memory, gpu_quiet_since=now)
     return wanted, memory
 
