@@ -33,6 +33,7 @@ VERBS = {
     "status": "say what runs, and why something does not",
     "logs": "print the log of a run",
     "bench-serving": "load an endpoint that serves a model, and measure it",
+    "override": "say by hand which side serves, or has the capacity: GPU fallbacks, day/night shifts",
     "destroy": "remove everything that is ours, and prove it",
     "leftovers": "list what outlived the stacks",
     "catalog": "instance types, chips, images and their sources",

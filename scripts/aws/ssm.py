@@ -45,6 +45,11 @@ def find_parameter(cloud: Cloud, name: str) -> str | None:
     return value
 
 
+def write_parameter(cloud: Cloud, name: str, value: str) -> None:
+    """Of a parameter that is there, or a new one."""
+    cloud.call("ssm", "put_parameter", Name=name, Value=value, Type="String", Overwrite=True)
+
+
 def delete_parameter(cloud: Cloud, name: str) -> None:
     """No error if it is gone."""
     try:
