@@ -12,10 +12,11 @@ from scripts.aws import capacity_blocks
 from scripts.aws.cloud import Cloud
 from scripts.console import Console
 from stacks.domain.errors import WorldError
+from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.names import ENVIRONMENT_TAG
 from stacks.domain.plan import CapacityPlan, ClusterPlan, Plan
 from stacks.domain.reservations import CAPACITY_BLOCK
-from stacks.domain.rules.live_reservations import Named, fits
+from stacks.domain.rules.live_reservations import Named, User, capacity_users, fits
 
 NOT_SUPPLIED = "cr-00000000000000000"
 """Stands in a dry run for the block that the local cloud would supply."""
@@ -24,7 +25,7 @@ _TIMEOUT_SECONDS = 30.0
 
 def with_bought_capacity(console: Console, cloud: Cloud, plan: Plan, *, dry_run: bool = False) -> Plan:
     """The plan with an id for every reservation and block. Raises WorldError for what has to be bought first."""
-    missing = {cluster.capacity.name for cluster in plan.clusters if not cluster.capacity.is_bought}
+    missing = {user.capacity.name for user in capacity_users(plan) if not user.capacity.is_bought}
     if not missing:
         return plan
     if not cloud.is_local:
@@ -35,55 +36,51 @@ def with_bought_capacity(console: Console, cloud: Cloud, plan: Plan, *, dry_run:
 
 def without_stand_ins(plan: Plan) -> Plan:
     """The plan with no id where a dry run has a stand-in: there is nothing to ask about."""
-    names = {
-        c.capacity.name
-        for c in plan.clusters
-        if c.capacity.id == NOT_SUPPLIED or NOT_SUPPLIED in c.capacity.ids
-    }
+    held = (user.capacity for user in capacity_users(plan))
+    names = {c.name for c in held if c.id == NOT_SUPPLIED or NOT_SUPPLIED in c.ids}
     return _with_ids(plan, dict.fromkeys(names, ()))
 
 
-def _by_capacity(plan: Plan) -> dict[str, list[ClusterPlan]]:
-    clusters: dict[str, list[ClusterPlan]] = {}
-    for cluster in plan.clusters:
-        clusters.setdefault(cluster.capacity.name, []).append(cluster)
-    return clusters
+def _by_capacity(plan: Plan) -> dict[str, list[User]]:
+    users: dict[str, list[User]] = {}
+    for user in capacity_users(plan):
+        users.setdefault(user.capacity.name, []).append(user)
+    return users
 
 
 def _not_bought(plan: Plan, missing: set[str]) -> WorldError:
     lines = []
     hints = []
     for name in sorted(missing):
-        clusters = _by_capacity(plan)[name]
-        nodes = sum(cluster.nodes for cluster in clusters)
-        lines.append(f"capacity {name} ({clusters[0].capacity.kind}) has no id: it is not bought yet")
-        hints.append(_how_to_buy(plan, name, clusters[0], nodes))
+        users = _by_capacity(plan)[name]
+        nodes = sum(user.nodes for user in users)
+        lines.append(f"capacity {name} ({users[0].capacity.kind}) has no id: it is not bought yet")
+        hints.append(_how_to_buy(plan, name, users[0], nodes))
     return WorldError("\n".join(lines), "\n  ".join(hints))
 
 
-def _how_to_buy(plan: Plan, name: str, cluster: ClusterPlan, nodes: int) -> str:
+def _how_to_buy(plan: Plan, name: str, user: User, nodes: int) -> str:
     then = f"and write its cr-… id into capacity.{name}.id; or choose `kind: on-demand`"
-    if cluster.capacity.kind == "capacity-block":
+    if user.capacity.kind == "capacity-block":
         return (
-            f"`neuronkit capacity search FILE` lists what EC2 sells of {nodes} x {cluster.instance_type}, `neuronkit "
+            f"`neuronkit capacity search FILE` lists what EC2 sells of {nodes} x {user.instance_type}, `neuronkit "
             f"capacity buy FILE OFFERING --max-fee USD` buys one in zone {plan.zone_id} {then}"
         )
     return (
         f"make one with `aws ec2 create-capacity-reservation --region {plan.region} --instance-type "
-        f"{cluster.instance_type} --instance-count {nodes} --availability-zone-id {plan.zone_id} "
+        f"{user.instance_type} --instance-count {nodes} --availability-zone-id {plan.zone_id} "
         f"--instance-platform Linux/UNIX`, {then}"
     )
 
 
 def _local_ids(console: Console, cloud: Cloud, plan: Plan, name: str, *, dry_run: bool) -> tuple[str, ...]:
     """One; with several UltraServers under Slurm one for each, as each is bought by itself."""
-    clusters = _by_capacity(plan)[name]
-    slurm = clusters[0].slurm
-    nodes = sum(cluster.nodes for cluster in clusters)
-    sizes = [group.nodes_max for group in slurm.node_groups] if slurm and len(clusters) == 1 else [nodes]
+    users = _by_capacity(plan)[name]
+    groups = users[0].groups if len(users) == 1 else ()
+    sizes = groups or (sum(user.nodes for user in users),)
     ids: list[str] = []
     for size in sizes:
-        named = Named(name, clusters[0].capacity.kind, "", tuple(clusters), plan.zone_id, size)
+        named = Named(name, users[0].capacity.kind, "", tuple(users), plan.zone_id, size)
         ids.append(_local_block(console, cloud, plan, named, taken=ids, dry_run=dry_run))
     return tuple(ids)
 
@@ -97,14 +94,14 @@ def _local_block(
     id_ = NOT_SUPPLIED if dry_run else _supply(cloud, plan, named)
     console.progress(
         f"local cloud: {'would supply' if dry_run else 'supplies'} {named.kind.replace('-', ' ')} {id_} for capacity "
-        f"{named.capacity}, which is not bought: {named.nodes} x {named.clusters[0].instance_type} in {plan.zone_id}"
+        f"{named.capacity}, which is not bought: {named.nodes} x {named.users[0].instance_type} in {plan.zone_id}"
     )
     return id_
 
 
 def _supply(cloud: Cloud, plan: Plan, named: Named) -> str:
     body = {
-        "instance_type": named.clusters[0].instance_type,
+        "instance_type": named.users[0].instance_type,
         "count": named.nodes,
         "zone_id": plan.zone_id,
         "region": plan.region,
@@ -135,7 +132,19 @@ def _with_ids(plan: Plan, ids: Mapping[str, tuple[str, ...]]) -> Plan:
         _cluster_with_ids(cluster, ids[cluster.capacity.name]) if cluster.capacity.name in ids else cluster
         for cluster in plan.clusters
     )
-    return replace(plan, clusters=clusters)
+    return replace(
+        plan, clusters=clusters, fleets=tuple(_fleet_with_ids(fleet, ids) for fleet in plan.fleets)
+    )
+
+
+def _fleet_with_ids(fleet: FleetPlan, ids: Mapping[str, tuple[str, ...]]) -> FleetPlan:
+    """Neuron's nodes and the GPU group's: one reservation each."""
+    if fleet.capacity_name in ids:
+        fleet = replace(fleet, capacity_id=next(iter(ids[fleet.capacity_name]), None))
+    if fleet.fallback is not None and fleet.fallback.capacity_name in ids:
+        id_ = next(iter(ids[fleet.fallback.capacity_name]), None)
+        fleet = replace(fleet, fallback=replace(fleet.fallback, capacity_id=id_))
+    return fleet
 
 
 def _cluster_with_ids(cluster: ClusterPlan, ids: tuple[str, ...]) -> ClusterPlan:

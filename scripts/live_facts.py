@@ -85,7 +85,7 @@ def collect(
             return {key: one(question, key) for key in keys}
 
         zones = one(ec2_offerings.zones)
-        offered = one(ec2_offerings.offered_zone_ids, {c.instance_type for c in plan.clusters})
+        offered = one(ec2_offerings.offered_zone_ids, _instance_types(plan))
         types = each(ec2_types.find_type, {c.instance_type for c in unlisted_clusters(plan)})
         running = one(ec2_offerings.running_on_demand, families, plan.name)
         unused = one(ec2_offerings.unused_reservations, families)
@@ -139,7 +139,9 @@ def _stacks(cloud: Cloud, names: frozenset[str]) -> tuple[LiveStack, ...]:
 
 def _amis(plan: Plan) -> tuple[AmiPlan, ...]:
     """Each once, though many clusters share one."""
-    return tuple({cluster.ami.reference: cluster.ami for cluster in plan.clusters if cluster.ami}.values())
+    of_fleets = (ami for f in plan.fleets for ami in (f.ami, f.fallback.ami if f.fallback else None))
+    amis = (*(cluster.ami for cluster in plan.clusters), *of_fleets)
+    return tuple({ami.reference: ami for ami in amis if ami is not None}.values())
 
 
 def _ami(cloud: Cloud, ami: AmiPlan) -> LiveAmi | None:
@@ -151,9 +153,18 @@ def _ami(cloud: Cloud, ami: AmiPlan) -> LiveAmi | None:
 
 
 def _reservation_ids(plan: Plan, only: str | None = None) -> tuple[str, ...]:
-    capacities = [c.capacity for c in plan.clusters if only in (None, c.capacity.kind)]
-    ids = (id_ for capacity in capacities for id_ in (capacity.id, *capacity.ids))
+    capacities = [(c.capacity.kind, (c.capacity.id, *c.capacity.ids)) for c in plan.clusters]
+    for fleet in plan.fleets:
+        sides = (fleet, fleet.fallback) if fleet.fallback else (fleet,)
+        capacities += [(side.capacity_kind, (side.capacity_id,)) for side in sides]
+    ids = (id_ for kind, held in capacities if only in (None, kind) for id_ in held)
     return tuple(dict.fromkeys(id_ for id_ in ids if id_ is not None))
+
+
+def _instance_types(plan: Plan) -> set[str]:
+    of_fleets = {fleet.instance_type for fleet in plan.fleets}
+    of_fallbacks = {fleet.fallback.instance_type for fleet in plan.fleets if fleet.fallback}
+    return {cluster.instance_type for cluster in plan.clusters} | of_fleets | of_fallbacks
 
 
 def _block_health(cloud: Cloud, reservation_id: str) -> BlockHealth:

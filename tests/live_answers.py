@@ -94,17 +94,21 @@ def default_group(*rules: GroupRule) -> LiveSecurityGroup:
 
 def in_order(plan: Plan, **changes: Any) -> LiveFacts:
     """Every answer that the plan needs is there and good; `changes` replace fields."""
+    of_fleets = [f.capacity_id for f in plan.fleets]
     ids = [id_ for c in plan.clusters for id_ in (c.capacity.id, *c.capacity.ids) if id_]
-    is_block = any(c.capacity.kind == "capacity-block" for c in plan.clusters)
+    ids += [id_ for id_ in of_fleets if id_]
+    kinds = {*(c.capacity.kind for c in plan.clusters), *(f.capacity_kind for f in plan.fleets)}
+    is_block = "capacity-block" in kinds
+    nodes = (*plan.clusters, *plan.fleets)
     facts = LiveFacts(
         as_of=AS_OF,
         zones=(LiveZone("use2-az1", "available"), LiveZone("use2-az3", "available")),
-        offered_zone_ids={c.instance_type: frozenset({plan.zone_id}) for c in plan.clusters},
+        offered_zone_ids={n.instance_type: frozenset({plan.zone_id}) for n in nodes},
         instance_types={c.instance_type: as_assumed(c) for c in unlisted_clusters(plan)},
         quota_limits={code: QuotaLimit(100_000, False) for code in needed_vcpus(plan, load_catalog())},
         running=(),
         unused_reservations=(),
-        amis={c.ami.reference: ami(root_device_name=c.ami.root_device_name) for c in plan.clusters if c.ami},
+        amis={n.ami.reference: ami(root_device_name=n.ami.root_device_name) for n in nodes if n.ami},
         reservations={id_: block() if is_block else reservation() for id_ in ids},
         blocks={id_: BlockHealth("ok", 0) for id_ in ids},
         stacks=(),

@@ -35,13 +35,13 @@ class CapacityPlan:
     name: str
     kind: str
     id: str | None
-    """None with on-demand, or while a reservation or block is not bought."""
+    """None with on-demand and spot, or while a reservation or block is not bought."""
     ids: tuple[str, ...] = ()
     """Instead of `id`: one for each UltraServer."""
 
     @property
     def is_bought(self) -> bool:
-        return self.kind == "on-demand" or self.id is not None or bool(self.ids)
+        return self.kind in ("on-demand", "spot") or self.id is not None or bool(self.ids)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The AMI of each cluster, as this region and account see it."""
+"""The AMI of each cluster and fleet, as this region and account see it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from datetime import timedelta
 
 from stacks.domain.environment import Path, format_path
 from stacks.domain.findings import Severity
+from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.live import LiveAmi, known
 from stacks.domain.pinned import AmiPlan
 from stacks.domain.plan import ClusterPlan
@@ -17,20 +18,23 @@ VOLUME_SOURCE = "EC2 API, EbsBlockDevice.VolumeSize: equal to or larger than the
 ARCHITECTURE = "x86_64"
 """Of every Inferentia and Trainium type in the catalog (EC2 DescribeInstanceTypes, captured about 2026-10-01, moto 5.2.5)."""
 
+Starting = ClusterPlan | FleetPlan
+"""Whose nodes start from an AMI."""
+
 
 def ami_exists(facts: Facts) -> Iterator[Problem]:
-    for cluster, ami in _wanted(facts):
+    for node, ami in _wanted(facts):
         if facts.live.of(facts.live.amis, ami.reference) is None:
-            if ami.is_node_image and not ami.is_resolved:
-                yield _not_built(cluster)
+            if ami.is_node_image and not ami.is_resolved and isinstance(node, ClusterPlan):
+                yield _not_built(node)
                 continue
             kind = "AMI" if ami.is_resolved else "SSM parameter"
             name = ami.id if ami.is_resolved else ami.reference
             yield Problem(
-                _path(facts, cluster),
+                _path(facts, node),
                 repr(name),
                 message=f"{facts.environment.region} has no such {kind}, or does not share it with this account",
-                fix=f"run `neuronkit lock --update`, or name another under {format_path(_key(cluster))}",
+                fix=f"run `neuronkit lock --update`, or name another under {format_path(_key(node))}",
             )
 
 
@@ -45,28 +49,28 @@ def _not_built(cluster: ClusterPlan) -> Problem:
 
 
 def ami_is_available(facts: Facts) -> Iterator[Problem]:
-    for cluster, found in _found(facts):
+    for node, found in _found(facts):
         if found.state and found.state != "available":
             message = f"{found.id} is {found.state}: no node starts from it"
-            yield Problem(_path(facts, cluster), message=message, fix="take another AMI")
+            yield Problem(_path(facts, node), message=message, fix="take another AMI")
 
 
 def ami_is_for_the_processor(facts: Facts) -> Iterator[Problem]:
-    for cluster, found in _found(facts):
+    for node, found in _found(facts):
         if found.architecture and found.architecture != ARCHITECTURE:
             yield Problem(
-                _path(facts, cluster),
-                message=f"{found.id} is for {found.architecture}, {cluster.instance_type} is {ARCHITECTURE}",
+                _path(facts, node),
+                message=f"{found.id} is for {found.architecture}, {node.instance_type} is {ARCHITECTURE}",
                 fix=f"take the AMI's {ARCHITECTURE} form",
             )
 
 
 def root_volume_holds_the_ami(facts: Facts) -> Iterator[Problem]:
-    for cluster, found in _found(facts):
-        if found.root_snapshot_gib is not None and found.root_snapshot_gib > cluster.root_volume_gib:
+    for node, found in _found(facts):
+        if found.root_snapshot_gib is not None and found.root_snapshot_gib > _root_volume_gib(node):
             yield Problem(
-                ("clusters", cluster.name, "root_volume_gib"),
-                str(cluster.root_volume_gib),
+                (*_block(node), "root_volume_gib"),
+                str(_root_volume_gib(node)),
                 f"{found.root_snapshot_gib} or more",
                 f"smaller than the snapshot of {found.id}",
                 f"write {found.root_snapshot_gib} or more",
@@ -74,11 +78,11 @@ def root_volume_holds_the_ami(facts: Facts) -> Iterator[Problem]:
 
 
 def root_device_is_the_ami_s(facts: Facts) -> Iterator[Problem]:
-    for cluster, found in _found(facts):
-        planned = cluster.ami.root_device_name if cluster.ami else ""
+    for node, found in _found(facts):
+        planned = node.ami.root_device_name if node.ami else ""
         if found.root_device_name and found.root_device_name != planned:
             yield Problem(
-                _path(facts, cluster),
+                _path(facts, node),
                 message=f"the root device of {found.id} is {found.root_device_name}, the plan says {planned}: "
                 "the node would keep the AMI's small root volume and get a second one",
                 fix="run `neuronkit lock --update`",
@@ -87,7 +91,7 @@ def root_device_is_the_ami_s(facts: Facts) -> Iterator[Problem]:
 
 def ami_is_not_deprecated(facts: Facts) -> Iterator[Problem]:
     as_of = facts.live.as_of
-    for cluster, found in _found(facts):
+    for node, found in _found(facts):
         if found.deprecated_at is None or as_of is None:
             continue
         end = as_of + timedelta(days=facts.environment.lifetime_days)
@@ -95,35 +99,50 @@ def ami_is_not_deprecated(facts: Facts) -> Iterator[Problem]:
             when = f"{'is' if found.deprecated_at <= as_of else 'will be'} deprecated since {found.deprecated_at:%Y-%m-%d}"
             when = when.replace("be deprecated since", "be deprecated on")
             yield Problem(
-                _path(facts, cluster),
+                _path(facts, node),
                 message=f"{found.id} {when}: it still starts nodes, but is no longer maintained",
                 fix="run `neuronkit lock --update`, or name a newer one",
             )
 
 
-def _wanted(facts: Facts) -> Iterator[tuple[ClusterPlan, AmiPlan]]:
+def _wanted(facts: Facts) -> Iterator[tuple[Starting, AmiPlan]]:
     for cluster in facts.plan.clusters if facts.plan else ():
         if cluster.ami is not None:
             yield cluster, cluster.ami
+    for fleet in facts.plan.fleets if facts.plan else ():
+        if fleet.ami is not None:
+            yield fleet, fleet.ami
 
 
-def _found(facts: Facts) -> Iterator[tuple[ClusterPlan, LiveAmi]]:
-    for cluster, ami in _wanted(facts):
+def _found(facts: Facts) -> Iterator[tuple[Starting, LiveAmi]]:
+    for node, ami in _wanted(facts):
         found = known(facts.live.of(facts.live.amis, ami.reference), None)
         if found is not None:
-            yield cluster, found
+            yield node, found
 
 
-def _path(facts: Facts, cluster: ClusterPlan) -> Path:
-    """The file's own word, or the cluster for which one was chosen."""
-    if cluster.slurm is not None:
-        return _key(cluster)
-    return ("clusters", cluster.name) if facts.environment.software.ami == "auto" else ("software", "ami")
+def _root_volume_gib(node: Starting) -> int:
+    return node.settings.root_volume_gib if isinstance(node, FleetPlan) else node.root_volume_gib
 
 
-def _key(cluster: ClusterPlan) -> Path:
+def _block(node: Starting) -> Path:
+    return ("fleets" if isinstance(node, FleetPlan) else "clusters", node.name)
+
+
+def _path(facts: Facts, node: Starting) -> Path:
+    """The file's own word, or the cluster or fleet for which one was chosen."""
+    if _is_slurm(node):
+        return _key(node)
+    return _block(node) if facts.environment.software.ami == "auto" else ("software", "ami")
+
+
+def _key(node: Starting) -> Path:
     """Where the file may name an AMI."""
-    return ("clusters", cluster.name, "slurm", "ami") if cluster.slurm else ("software", "ami")
+    return ("clusters", node.name, "slurm", "ami") if _is_slurm(node) else ("software", "ami")
+
+
+def _is_slurm(node: Starting) -> bool:
+    return isinstance(node, ClusterPlan) and node.slurm is not None
 
 
 def _answers(facts: Facts) -> Iterator[object]:

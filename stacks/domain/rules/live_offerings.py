@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from stacks.domain.findings import Severity, one_of
 from stacks.domain.live import LiveZone, known
+from stacks.domain.rules.node_blocks import NodeBlock, node_blocks, type_of
 from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 
 OFFERINGS_SOURCE = "EC2 API, DescribeInstanceTypeOfferings and DescribeAvailabilityZones"
@@ -36,25 +37,25 @@ def zone_is_well(facts: Facts) -> Iterator[Problem]:
 
 def type_is_offered_in_zone(facts: Facts) -> Iterator[Problem]:
     offered = known(facts.live.offered_zone_ids, {})
-    for name, cluster in facts.environment.clusters.items():
-        zones = offered.get(cluster.instance_type)
+    for block in node_blocks(facts.environment):
+        zones = offered.get(block.type_name)
         if zones is None or facts.environment.network.zone_id in zones:
             continue
         where = (
             f"{facts.environment.region} offers it in {one_of(sorted(zones))}"
             if zones
-            else _elsewhere(facts, name)
+            else _elsewhere(facts, block)
         )
         yield Problem(
-            ("clusters", name, "instance_type"),
-            repr(cluster.instance_type),
+            (*block.path, "instance_type"),
+            repr(block.type_name),
             message=f"EC2 does not offer it in {facts.environment.network.zone_id} to this account; {where}",
             fix="change the zone" if zones else "change the region, or the type",
         )
 
 
-def _elsewhere(facts: Facts, cluster: str) -> str:
-    instance_type = facts.instance_type(cluster)
+def _elsewhere(facts: Facts, block: NodeBlock) -> str:
+    instance_type = type_of(facts, block)
     region = facts.environment.region
     others = [r for r in instance_type.regions if r != region] if instance_type else []
     if not others:

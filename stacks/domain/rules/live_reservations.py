@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from stacks.domain.environment import Path
 from stacks.domain.findings import Severity
 from stacks.domain.live import BlockHealth, CouldNotAsk, known
-from stacks.domain.plan import ClusterPlan
+from stacks.domain.plan import CapacityPlan, Plan
 from stacks.domain.reservations import (
     BEFORE_ITS_TIME,
     CAPACITY_BLOCK,
@@ -27,14 +27,28 @@ SHARED_TENANCY = "default"
 
 
 @dataclass(frozen=True, slots=True)
+class User:
+    """A cluster, a fleet or a fleet's GPU group, whose nodes run in a reservation."""
+
+    words: str
+    cluster: str | None
+    """Its name; None of a fleet."""
+    instance_type: str
+    nodes: int
+    capacity: CapacityPlan
+    groups: tuple[int, ...] = ()
+    """The nodes of each UltraServer, where each has its reservation."""
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
-    """One reservation that the plan names, and the clusters that shall run in it: all of them, or of one cluster one UltraServer."""
+    """One reservation that the plan names, and who shall run in it: all of them, or of one cluster one UltraServer."""
 
     capacity: str
     kind: str
     """The file's word: reservation or capacity-block."""
     id: str
-    clusters: tuple[ClusterPlan, ...]
+    users: tuple[User, ...]
     zone_id: str
     nodes: int
     index: int | None = None
@@ -57,14 +71,14 @@ def is_in_the_zone(named: Named, found: Reservation) -> Iterator[str]:
 
 
 def is_of_the_type(named: Named, found: Reservation) -> Iterator[str]:
-    for cluster in named.clusters:
-        if found.instance_type and found.instance_type != cluster.instance_type:
-            yield f"it is of {found.instance_type}, cluster {cluster.name} of {cluster.instance_type}"
+    for user in named.users:
+        if found.instance_type and found.instance_type != user.instance_type:
+            yield f"it is of {found.instance_type}, {user.words} of {user.instance_type}"
 
 
 def is_large_enough(named: Named, found: Reservation) -> Iterator[str]:
     if named.nodes > found.total:
-        yield f"it has {found.total} instances, the clusters on it want {named.nodes}"
+        yield f"it has {found.total} instances, what shall run on it wants {named.nodes}"
 
 
 def is_of_the_kind(named: Named, found: Reservation) -> Iterator[str]:
@@ -136,7 +150,7 @@ def block_is_whole(facts: Facts) -> Iterator[Problem]:
         for other, health in _blocks(facts):
             missing = health.unavailable or 0
             if other.id == named.id and missing and named.nodes > found.total - missing:
-                message = f"EC2 cannot give {missing} of its {found.total} instances now, the clusters on it want {named.nodes}"
+                message = f"EC2 cannot give {missing} of its {found.total} instances now, what shall run on it wants {named.nodes}"
                 yield _problem(named, message, "lower `nodes`, or open a case with AWS Support")
 
 
@@ -148,7 +162,7 @@ def lasts_long_enough(facts: Facts) -> Iterator[Problem]:
         left = last_minute(found) - max(as_of, found.start or as_of)
         for job in facts.plan.jobs:
             longest = timedelta(seconds=job.time_limit_seconds)
-            if job.cluster in {c.name for c in named.clusters} and longest > left:
+            if job.cluster in {user.cluster for user in named.users} and longest > left:
                 yield _problem(
                     named,
                     f"{_hours(left)} are left until EC2 takes nodes back ({_utc(last_minute(found))}), job {job.name} may run {_hours(longest)}",
@@ -161,7 +175,7 @@ def is_free(facts: Facts) -> Iterator[Problem]:
         if found.state == "active" and found.available < named.nodes <= found.total:
             yield _problem(
                 named,
-                f"{found.used} of its {found.total} instances are in use now, the clusters on it want {named.nodes}",
+                f"{found.used} of its {found.total} instances are in use now, what shall run on it wants {named.nodes}",
                 "see what runs in it: jobs get only what is free",
             )
 
@@ -177,17 +191,31 @@ def last_minute(found: Reservation) -> datetime:
 def _named(facts: Facts) -> Iterator[Named]:
     if facts.plan is None:
         return
-    by_capacity: dict[str, list[ClusterPlan]] = {}
-    for cluster in facts.plan.clusters:
-        by_capacity.setdefault(cluster.capacity.name, []).append(cluster)
-    for name, clusters in by_capacity.items():
-        capacity, zone = clusters[0].capacity, facts.plan.zone_id
+    by_capacity: dict[str, list[User]] = {}
+    for user in capacity_users(facts.plan):
+        by_capacity.setdefault(user.capacity.name, []).append(user)
+    for name, users in by_capacity.items():
+        capacity, zone = users[0].capacity, facts.plan.zone_id
         if capacity.id is not None:
-            nodes = sum(cluster.nodes for cluster in clusters)
-            yield Named(name, capacity.kind, capacity.id, tuple(clusters), zone, nodes)
-        groups = clusters[0].slurm.node_groups if clusters[0].slurm else ()
-        for index, (id_, group) in enumerate(zip(capacity.ids, groups, strict=False)):
-            yield Named(name, capacity.kind, id_, tuple(clusters), zone, group.nodes_max, index)
+            nodes = sum(user.nodes for user in users)
+            yield Named(name, capacity.kind, capacity.id, tuple(users), zone, nodes)
+        for index, (id_, nodes) in enumerate(zip(capacity.ids, users[0].groups, strict=False)):
+            yield Named(name, capacity.kind, id_, tuple(users), zone, nodes, index)
+
+
+def capacity_users(plan: Plan) -> Iterator[User]:
+    for cluster in plan.clusters:
+        groups = tuple(group.nodes_max for group in cluster.slurm.node_groups) if cluster.slurm else ()
+        words = f"cluster {cluster.name}"
+        yield User(words, cluster.name, cluster.instance_type, cluster.nodes, cluster.capacity, groups)
+    for fleet in plan.fleets:
+        capacity = CapacityPlan(fleet.capacity_name, fleet.capacity_kind, fleet.capacity_id)
+        yield User(f"fleet {fleet.name}", None, fleet.instance_type, fleet.nodes_maximum, capacity)
+        gpu = fleet.fallback
+        if gpu is not None:
+            capacity = CapacityPlan(gpu.capacity_name, gpu.capacity_kind, gpu.capacity_id)
+            words = f"the GPU group of fleet {fleet.name}"
+            yield User(words, None, gpu.instance_type, gpu.nodes_maximum, capacity)
 
 
 def _found(facts: Facts) -> Iterator[tuple[Named, Reservation]]:

@@ -47,7 +47,7 @@ from tests.live_answers import (
     rule,
     subnet,
 )
-from tests.unit.domain import node_image_cases, slurm_cases
+from tests.unit.domain import fleet_cases, node_image_cases, slurm_cases
 
 TRN = "L-2C3B7624"
 INF = "L-1945791B"
@@ -301,6 +301,30 @@ TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
     **slurm_cases.LIVE_CASES,
     **node_image_cases.LIVE_CASES,
 }  # fmt: skip
+FLEET, FLEET_ID = {**fleet_cases.ALONE, **fleet_cases.fleet()}, "capacity.hourly.id"
+RESERVED_FLEET = {**FLEET, **RESERVED}
+GPU_FLEET = {**fleet_cases.ALONE, **fleet_cases.fallback()}
+FURTHER: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
+    "NK302": (
+        [
+            ((FLEET, {"offered_zone_ids": {"inf2.8xlarge": frozenset({"use2-az1"})}}), "fleets.chat.instance_type"),
+            ((GPU_FLEET, {"offered_zone_ids": {"g6e.xlarge": frozenset({"use2-az1"})}}), "fleets.chat.fallback.instance_type"),
+        ],
+        [(FLEET, {}), (GPU_FLEET, {})],
+    ),
+    "NK310": (
+        [((FLEET, limit(31, INF)), "fleets.chat.replicas")],
+        [(FLEET, limit(32, INF)), (RESERVED_FLEET, limit(0, INF))],
+    ),
+    "NK320": ([((RESERVED_FLEET, found(None)), FLEET_ID)], [(RESERVED_FLEET, found(reservation(instance_type="inf2.8xlarge")))]),
+    "NK324": ([((RESERVED_FLEET, found(reservation(instance_type="inf2.48xlarge"))), FLEET_ID)], [(RESERVED_FLEET, found(reservation(instance_type="inf2.8xlarge")))]),
+    "NK325": ([((RESERVED_FLEET, found(reservation(total=0))), FLEET_ID)], [(RESERVED_FLEET, found(reservation(total=1)))]),
+    "NK340": ([((FLEET, {"ami": None}), "fleets.chat")], [(FLEET, {})]),
+    "NK343": ([((FLEET, {"ami": ami(root_snapshot_gib=201)}), "fleets.chat.root_volume_gib")], [(FLEET, {"ami": ami(root_snapshot_gib=200)})]),
+}  # fmt: skip
+"""Of fleets, in the rows that clusters have."""
+for rule_id, (bad, good) in FURTHER.items():
+    TABLE[rule_id] = ([*TABLE[rule_id][0], *bad], [*TABLE[rule_id][1], *good])
 
 
 def world(case: Case, directory: Path) -> tuple[Any, Plan, LiveFacts]:
@@ -310,7 +334,9 @@ def world(case: Case, directory: Path) -> tuple[Any, Plan, LiveFacts]:
     answers = dict(answers)
     if "ami" in answers:
         answer = answers.pop("ami")
-        answers["amis"] = {cluster.ami.reference: answer for cluster in plan.clusters if cluster.ami}
+        answers["amis"] = {
+            cluster.ami.reference: answer for cluster in (*plan.clusters, *plan.fleets) if cluster.ami
+        }
     return file, plan, in_order(plan, **answers)
 
 

@@ -133,7 +133,7 @@ class TestLive:
         spoilt = {**good, IDS[1]: ultraserver_block(id=IDS[1], total=3, available=3)}
         found = [f for f in live_findings(TWO, tmp_path, reservations=spoilt) if f.id == "NK325"]
         assert [f.path for f in found] == ["capacity.hourly.ids[1]"]
-        assert "has 3 instances, the clusters on it want 4" in found[0].message
+        assert "has 3 instances, what shall run on it wants 4" in found[0].message
 
     def test_a_job_that_outlives_the_block_is_said(self, tmp_path: Path) -> None:
         short = {id_: ultraserver_block(id=id_, end=AS_OF.replace(hour=13)) for id_ in IDS[:2]}
