@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stacks.domain.fleet_plan import FleetPlan
+from stacks.domain.serving import engine_on
 
 SHORTEST_BUCKET_TOKENS = 128
 QUEUE_FACTOR = 4
@@ -32,8 +33,9 @@ def encoder_cores(fleet: FleetPlan) -> int:
 
 
 def backend_of(instance_type: str) -> str:
-    """Inf1 runs the older framework only."""
-    return "torch-neuron" if instance_type.startswith("inf1.") else "torch-neuronx"
+    """The framework of the kit's image for the family: Inf1 runs the older one only."""
+    row = engine_on("encoder", instance_type.partition(".")[0])
+    return row.framework if row else "torch-neuronx"
 
 
 def batch_buckets(fleet: FleetPlan) -> tuple[int, ...]:

@@ -362,6 +362,6 @@ def _cpu_compile_variables(fleet: FleetPlan) -> dict[str, str]:
 
 
 def compile_target(instance_type: str) -> str:
-    """The compiler's word for the chip, such as trn2 for trn2u.48xlarge."""
+    """The compiler's word for the chip, such as trn2 for types of trn2u, too."""
     match = re.match(r"[a-z]+[0-9]+", instance_type)
     return match.group() if match else instance_type.partition(".")[0]

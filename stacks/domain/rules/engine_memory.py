@@ -105,8 +105,20 @@ def host_loads_the_model(facts: Facts) -> Iterator[Problem]:
             ("fleets", name, "instance_type"),
             instance_type.name,
             message=words,
-            fix="take a type with more memory (inf2.8xlarge has the chips of inf2.xlarge), or fewer replicas per node",
+            fix=f"take {_roomier(facts, instance_type, needed)}, or fewer replicas per node",
         )
+
+
+def _roomier(facts: Facts, instance_type: InstanceType, needed: float) -> str:
+    """The smallest type with the same chips, and as many."""
+    least = max(needed, SMALL_HOST_GIB)
+    others = [
+        t
+        for t in facts.catalog.instance_types.values()
+        if t.chip == instance_type.chip and t.chips >= instance_type.chips and t.memory_gib >= least
+    ]
+    best = min(others, key=lambda t: t.memory_gib, default=None)
+    return best.name if best and best.name != instance_type.name else "a type with more memory"
 
 
 def _fitting_words(fleet: Fleet, instance_type: InstanceType, needed: float, memory: float) -> str:
@@ -124,5 +136,5 @@ def _fitting_words(fleet: Fleet, instance_type: InstanceType, needed: float, mem
 RULES = (
     Rule("NK762", Severity.ERROR, "model larger than its cores' memory", "the load fails after the node was paid", SOURCE, model_fits_the_cores, unknown=cache_is_not_known, can_be_forced=True),
     Rule("NK763", Severity.WARNING, "KV cache smaller than the sequences", "latency, not an error: requests wait although sequences are free", SOURCE, all_sequences_fit),
-    Rule("NK764", Severity.WARNING, "little host memory for a load", "the kernel ends the process while it loads or compiles", "inf2.xlarge has 16 GiB (EC2 instance types); this kit's rule of thumb: no source", host_loads_the_model),
+    Rule("NK764", Severity.WARNING, "little host memory for a load", "the kernel ends the process while it loads or compiles", "this kit's rule of thumb: no source; the smallest types have 16 GiB (EC2 DescribeInstanceTypes)", host_loads_the_model),
 )  # fmt: skip

@@ -153,7 +153,7 @@ def model_is_not_excluded(facts: Facts) -> Iterator[Problem]:
                 message=why,
                 fix=_nearest_support(fleet, instance_type.family)
                 if fleet.engine == "encoder"
-                else "take trn2.48xlarge, or serve it on GPUs: fallback with mode: model",
+                else "take a type of Trn2, or serve it on GPUs: fallback with mode: model",
             )
 
 
