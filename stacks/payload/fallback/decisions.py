@@ -147,15 +147,14 @@ def _instead_of_neuron(seen: Observation, memory: Memory, share: int) -> int:
 
 
 def _nobody(settings: Settings, seen: Observation, memory: Memory, now: float) -> _Choice:
-    """Weights stay, unless nothing can come up where they are."""
+    """Weights stay, unless nothing can come up where they are and something is on its way on the other side."""
     reason = "deploying" if starting(settings, seen, memory, now) else "nobody-serves"
     share = seen.weights.share
     if share is None:
         return _Choice(settings.base_share, reason)
-    hopeful = 0 if seen.neuron.may_come else 100
-    if seen.neuron.may_come == seen.gpu.may_come or share == hopeful or _spent(memory, now):
-        return _wait(seen, reason)
-    return _Choice(hopeful, reason)
+    hopeless, other, goal = (seen.neuron, seen.gpu, 100) if share < 100 else (seen.gpu, seen.neuron, 0)
+    moves = not hopeless.may_come and other.has_tasks and not _spent(memory, now)
+    return _Choice(goal, reason) if moves else _wait(seen, reason)
 
 
 def _why_down(seen: Observation) -> str:

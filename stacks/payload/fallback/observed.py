@@ -61,8 +61,12 @@ class Side:
         return 0 if self.erring else max(0, self.healthy - self.stalled)
 
     @property
+    def has_tasks(self) -> bool:
+        return self.running + self.pending > 0
+
+    @property
     def may_come(self) -> bool:
-        return self.desired > 0 or self.running + self.pending > 0
+        return self.desired > 0 or self.has_tasks
 
 
 @dataclass(frozen=True, slots=True)
