@@ -39,7 +39,26 @@ OF_BUILD_INSTANCES = {
     "ssm:UpdateAssociationStatus",
     "ssm:UpdateInstanceAssociationStatus",
 }
-WITH_BOUNDARY = ("trn1-everything", "slurm-everything")
+# Of the functions that watch over fleets: all but the last only look.
+OF_CONTROLLERS = {
+    "application-autoscaling:DescribeScalableTargets",
+    "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeScalingActivities",
+    "cloudwatch:GetMetricData",
+    "elasticloadbalancing:DescribeRules",
+    "elasticloadbalancing:DescribeTargetHealth",
+    "cloudwatch:PutMetricData",
+}
+WITH_BOUNDARY = ("trn1-everything", "slurm-everything", "fleet-public")
+ASSUMED_BY = {
+    "ec2.amazonaws.com",
+    "ecs-tasks.amazonaws.com",
+    "ecs.amazonaws.com",
+    "lambda.amazonaws.com",
+    "scheduler.amazonaws.com",
+}
+ON_BEHALF_OF_THIS_ACCOUNT = ASSUMED_BY - {"ec2.amazonaws.com", "lambda.amazonaws.com"}
+"""The others assume a role for a resource of the account that names it."""
 every_template = pytest.mark.parametrize(("plan", "stack"), every_stack())
 
 
@@ -71,17 +90,24 @@ def test_every_resource_is_named_where_there_is_one(plan: str, stack: str, templ
         if "*" in as_list(s["Resource"])
         for action in as_list(s["Action"])
     }
-    builds = stack == plans()[plan].stacks.image
-    assert everywhere <= WITHOUT_RESOURCE | (OF_BUILD_INSTANCES if builds else set())
+    names = plans()[plan].stacks
+    more: set[str] = set()
+    if stack == names.image:
+        more = OF_BUILD_INSTANCES
+    elif stack in {**dict(names.fleets), **dict(names.shifts)}.values():
+        more = OF_CONTROLLERS
+    assert everywhere <= WITHOUT_RESOURCE | more
 
 
 @every_template
-def test_roles_are_assumed_by_the_two_services_alone(plan: str, stack: str, template: Template) -> None:
+def test_roles_are_assumed_by_services_alone_and_for_this_account(
+    plan: str, stack: str, template: Template
+) -> None:
     for role in resources(template, "AWS::IAM::Role").values():
         (statement,) = role["Properties"]["AssumeRolePolicyDocument"]["Statement"]
         service = statement["Principal"]["Service"]
-        assert service in ("ec2.amazonaws.com", "ecs-tasks.amazonaws.com")
-        if service == "ecs-tasks.amazonaws.com":
+        assert service in ASSUMED_BY
+        if service in ON_BEHALF_OF_THIS_ACCOUNT:
             assert "aws:SourceAccount" in statement["Condition"]["StringEquals"]
 
 
