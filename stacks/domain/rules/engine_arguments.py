@@ -20,21 +20,21 @@ SEGMENT_SIZES = (512, 1024, 2048, 4096, 8192)
 CONTEXT_STEP = 128
 
 KIT_ARGUMENTS = {
-    "--model": "model.source",
-    "--served-model-name": "model.name",
-    "--revision": "model.revision",
-    "--host": "nothing: the container's port is the load balancer's",
-    "--port": "nothing: ports make replicas exclusive",
-    "--tensor-parallel-size": "tensor_parallel",
-    "-tp": "tensor_parallel",
-    "--max-model-len": "context_tokens",
-    "--max-num-seqs": "sequences",
-    "--max-num-batched-tokens": "batched_tokens",
-    "--shutdown-timeout": "longest_request_seconds",
-    "--num-gpu-blocks-override": "sequences and context_tokens: it is computed",
-    "--block-size": "nothing: 32, as the guides have it",
+    "--model": "write model.source",
+    "--served-model-name": "write model.name",
+    "--revision": "write model.revision",
+    "--host": "the container's port is the load balancer's",
+    "--port": "ports make replicas exclusive",
+    "--tensor-parallel-size": "write tensor_parallel",
+    "-tp": "write tensor_parallel",
+    "--max-model-len": "write context_tokens",
+    "--max-num-seqs": "write sequences",
+    "--max-num-batched-tokens": "write batched_tokens",
+    "--shutdown-timeout": "write longest_request_seconds",
+    "--num-gpu-blocks-override": "it is computed from sequences and context_tokens",
+    "--block-size": "it is 32, as the guides have it",
 }
-"""And the setting to use."""
+"""And what to do instead."""
 FORBIDDEN = {
     "--device": "it belonged to the old fork of vLLM (0.6 to 0.9)",
     "--override-neuron-config": "the plugins read it from --additional-config as override_neuron_config, and ignore this without a word",
@@ -123,13 +123,13 @@ def arguments_are_not_the_kits(facts: Facts) -> Iterator[Problem]:
         if not fleet.engine.startswith("vllm-"):
             continue
         for index, word in enumerate(fleet.engine_arguments):
-            setting = KIT_ARGUMENTS.get(word.partition("=")[0])
-            if setting:
+            instead = KIT_ARGUMENTS.get(word.partition("=")[0])
+            if instead:
                 yield Problem(
                     ("fleets", name, "engine_arguments", index),
                     word,
                     message="the kit gives it, and the engine would take the last one: plan and rules would be wrong",
-                    fix=f"leave it out; the setting is {setting}",
+                    fix=f"leave it out: {instead}",
                 )
 
 

@@ -11,7 +11,7 @@ from stacks.domain.fleet_plan import fleet_logical_core_size, slices_of
 from stacks.domain.model_memory import BYTES_PER_GIB, memory_per_logical_core_gib
 from stacks.domain.rules.node_blocks import fleet_type, replica_fits_node
 from stacks.domain.rules.rule import Facts, Problem, Rule
-from stacks.domain.serving import serving_degrees
+from stacks.domain.serving import engine_on, serving_degrees
 
 BYTES_BF16 = 2
 WEIGHTS_FACTOR = 1.3
@@ -64,7 +64,7 @@ def model_fits_the_cores(facts: Facts) -> Iterator[Problem]:
                 f"{needed:.1f} GiB at least",
                 f"{fleet.tensor_parallel} cores of {instance_type.name} have {memory:.0f} GiB; weights take about "
                 f"{weights_gib(fleet) * WEIGHTS_FACTOR:.1f}, the KV cache of {sequences} full sequences {cache:.1f}",
-                _fitting_words(fleet, instance_type, needed, memory),
+                _fitting_words(facts, fleet, instance_type, needed),
             )
 
 
@@ -121,16 +121,31 @@ def _roomier(facts: Facts, instance_type: InstanceType, needed: float) -> str:
     return best.name if best and best.name != instance_type.name else "a type with more memory"
 
 
-def _fitting_words(fleet: Fleet, instance_type: InstanceType, needed: float, memory: float) -> str:
-    each = memory / fleet.tensor_parallel
-    table = serving_degrees().get(instance_type.name)
-    heads = fleet.model.attention_heads
-    degrees = [
-        d for d in (table.degrees if table else ()) if d * each >= needed and (not heads or heads % d == 0)
+def _fitting_words(facts: Facts, fleet: Fleet, instance_type: InstanceType, needed: float) -> str:
+    """Another degree on the type goes before another type."""
+    here = _least_degree(fleet, instance_type, needed)
+    if here is not None:
+        return f"write {here}"
+    fitting = [
+        (t.device_memory_gib, t.name, degree)
+        for t in facts.catalog.instance_types.values()
+        if engine_on(fleet.engine, t.family) and (degree := _least_degree(fleet, t, needed))
     ]
-    if degrees and fleet.engine in LLMS:
-        return f"write {degrees[0]}"
-    return "take a type with more memory, fewer sequences or context_tokens, or a smaller model"
+    fewer = "fewer sequences or context_tokens, or a smaller model"
+    if not fitting:
+        return f"take {fewer}"
+    _, name, degree = min(fitting)
+    return f"take {name} with tensor_parallel {degree}; or {fewer}"
+
+
+def _least_degree(fleet: Fleet, instance_type: InstanceType, needed: float) -> int | None:
+    """That is legal on the type, divides the heads and has the memory; None with encoders, which take one core."""
+    table, heads = serving_degrees().get(instance_type.name), fleet.model.attention_heads
+    each = memory_per_logical_core_gib(instance_type, fleet_logical_core_size(fleet, instance_type))
+    if table is None or each is None or fleet.engine not in LLMS:
+        return None
+    good = (d for d in table.degrees if d * each >= needed and (not heads or heads % d == 0))
+    return next(good, None)
 
 
 RULES = (

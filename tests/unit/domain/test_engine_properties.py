@@ -88,3 +88,26 @@ def _slices_share_nothing(plan: Plan) -> None:
 def _cores(environment: tuple[tuple[str, str], ...]) -> set[int]:
     first, _, last = dict(environment)["NEURON_RT_VISIBLE_CORES"].partition("-")
     return set(range(int(first), int(last or first) + 1))
+
+
+def _fix(changes: dict[str, Any], rule: str) -> str:
+    return next(
+        f.fix for f in run_rules(loaded(changed(changes), Path()), load_catalog(), None) if f.id == rule
+    )
+
+
+def test_what_a_fix_names_has_the_memory() -> None:
+    large = {**LLAMA, "parameters_billions": 70, "attention_heads": 64, "layers": 80}
+    words = _fix(fleet(model=large), "NK762")
+    name, degree = words.split()[1], int(words.split()[4].rstrip(";"))
+    mended = fleet(model=large, instance_type=name, tensor_parallel=degree)
+    assert "NK762" not in {f.id for f in run_rules(loaded(changed(mended), Path()), load_catalog(), None)}
+    assert (
+        _fix(
+            fleet(
+                instance_type="inf2.48xlarge", tensor_parallel=1, model={**LLAMA, "parameters_billions": 30}
+            ),
+            "NK762",
+        )
+        == "write 8"
+    )
