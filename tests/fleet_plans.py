@@ -82,17 +82,17 @@ def _slices() -> Plan:
 
 
 def _asleep() -> Plan:
-    return resolved(
-        fleet_changes(
-            instance_type="inf2.xlarge",
-            engine="encoder",
-            model=BERT,
-            tensor_parallel=1,
-            context_tokens=512,
-            replicas={"minimum": 0, "maximum": 4},
-            scale_to_zero={"idle_minutes": 20, "answer": "hold", "hold_seconds": 45},
-        )
+    """On spot, with a model in the environment's bucket."""
+    encoder = fleet_changes(
+        instance_type="inf2.xlarge",
+        engine="encoder",
+        model=BERT,
+        tensor_parallel=1,
+        context_tokens=512,
+        replicas={"minimum": 0, "maximum": 4},
+        scale_to_zero={"idle_minutes": 20, "answer": "hold", "hold_seconds": 45},
     )
+    return resolved({"capacity.hourly": {"kind": "spot"}, **encoder})
 
 
 def _fallback() -> Plan:
@@ -179,7 +179,7 @@ def fleet_plans() -> dict[str, Plan]:
         "fleet-public": _public(),
         "fleet-managed": _managed(),
         "fleet-brought": _brought(),
-        "fleet-unresolved": plan_of(fleet_changes()),
+        "fleet-unresolved": plan_of({"capacity.hourly": {"kind": "capacity-block"}, **fleet_changes()}),
         "fleet-shift": _shift(),
     }
 

@@ -3,14 +3,7 @@
 import pytest
 
 from stacks.constructs.launch_template_parts import NOT_BOUGHT, UNRESOLVED_NODE_AMI
-from tests.environments import plan_of
-from tests.fleet_plans import (
-    AMI,
-    BLOCK,
-    FLEET_PLANS,
-    RESERVATION,
-    fleet_changes,
-)
+from tests.fleet_plans import AMI, BLOCK, FLEET_PLANS, RESERVATION
 from tests.synthesized import Template, fleet, plans, resources, the_one
 
 pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
@@ -123,26 +116,16 @@ def test_capacity_is_bought_as_the_file_says() -> None:
     assert RESERVATION in str(reservation["CapacityReservationSpecification"])
 
 
-@pytest.mark.parametrize(
-    ("kind", "expected"),
-    [("spot", {"MarketType": "spot"}), ("capacity-block", {"MarketType": "capacity-block"})],
-)
-def test_what_is_not_bought_starts_nothing_and_spot_drains(kind: str, expected: dict[str, str]) -> None:
-    from stacks.constructs.fleet_nodes import _market
-    from stacks.constructs.launch_template_parts import reservation
-    from stacks.domain.render.fleet_node_user_data import fleet_node_user_data
+def test_what_is_not_bought_starts_nothing() -> None:
+    target = launch_data("fleet-unresolved")["CapacityReservationSpecification"]["CapacityReservationTarget"]
+    assert target == {"CapacityReservationId": NOT_BOUGHT}
 
-    planned = plan_of({"capacity.hourly": {"kind": kind}, **fleet_changes()}).fleet("chat")
-    market = _market(planned.capacity_kind)
-    assert market is not None
-    assert market.market_type == expected["MarketType"]
-    text = fleet_node_user_data(
-        cluster_name="c", memory_gib=32, stop_seconds=60, capacity_kind=planned.capacity_kind
-    )
-    assert ("ECS_ENABLE_SPOT_INSTANCE_DRAINING=true" in text) is (kind == "spot")
-    if kind == "capacity-block":
-        target = reservation(planned.capacity_id).capacity_reservation_target
-        assert target.capacity_reservation_id == NOT_BOUGHT
+
+def test_on_spot_nodes_drain_before_they_are_taken_away() -> None:
+    spot = launch_data("fleet-asleep")
+    assert spot["InstanceMarketOptions"] == {"MarketType": "spot"}
+    assert "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true" in str(spot["UserData"])
+    assert "SPOT_INSTANCE_DRAINING" not in str(launch_data("fleet-inf2")["UserData"])
 
 
 def test_managed_instances_have_one_type_a_disk_and_roles_that_pass_only_each_other() -> None:
