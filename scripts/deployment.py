@@ -124,10 +124,10 @@ def _fleet_words(deployed: Deployed, fleet: FleetPlan, option: str) -> list[str]
     url = fleet_outputs(stacks[deployed.plan.stacks.of_fleet(fleet.name)]).url(fleet)
     where = "from the internet" if fleet.settings.listener.public else "inside the VPC"
     sleeps = "; sleeps until its first request" if fleet.settings.scale_to_zero else ""
-    return [
-        f"fleet {fleet.name}: {url} {where}{sleeps}",
-        f"next: neuronkit{option} bench-serving {url} --model {fleet.settings.model.name}",
-    ]
+    words = [f"fleet {fleet.name}: {url} {where}{sleeps}"]
+    if option:
+        return [*words, "  an address that nothing answers: the local cloud runs no containers"]
+    return [*words, f"next: neuronkit bench-serving {url} --model {fleet.settings.model.name}"]
 
 
 def _is_export(name: str) -> bool:

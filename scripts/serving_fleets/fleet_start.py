@@ -69,6 +69,11 @@ class FleetStart:
         outputs = self.outputs
         if outputs.compile_task_definition is None or outputs.compile_place is None:
             return
+        if self.cloud.is_local:
+            self.say(
+                f"  fleet {self.fleet.name}: the local cloud runs no containers: the compile task is not run, nothing is compiled"
+            )
+            return
         CompileTask(
             self.cloud,
             self.fleet,

@@ -78,6 +78,15 @@ def test_the_compile_task_comes_first_and_only_once(world: World) -> None:
     assert world.calls == []
 
 
+def test_the_local_cloud_compiles_nothing_and_says_so(world: World) -> None:
+    world.is_local = True
+    world.on_pause = [world.serve]
+    start(world, **COMPILES)
+    assert world.objects == {}
+    assert world.calls == [("desired", "s0", 1), ("desired", "s1", 1)]
+    assert any("the compile task is not run" in words for words in world.said)
+
+
 def test_another_task_definition_is_compiled_for_again(world: World) -> None:
     world.objects[compiled_key("chat")] = b"another"
     world.on_pause = [lambda: world.end_task(0), world.serve]

@@ -38,7 +38,7 @@ def fleet_plan(**changes: Any) -> Plan:
 class World:
     """Stands in for a `Cloud`: answers calls from what is set here; `calls` are the changing ones."""
 
-    region, account, is_local, poll_seconds, name = "us-east-2", "111122223333", True, 60.0, "the local cloud"
+    region, account, is_local, poll_seconds, name = "us-east-2", "111122223333", False, 60.0, "AWS"
 
     def __init__(self) -> None:
         self.services = {name: self.service(name) for name in ("s0", "s1", "gpu")}
