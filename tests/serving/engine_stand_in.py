@@ -17,9 +17,9 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import FrameType
 from typing import Any
 
+ENDS = {signal.SIGTERM, signal.SIGINT}
 NAMES = {
     "new": ("vllm:kv_cache_usage_perc", "vllm:inter_token_latency_seconds"),
     "old": ("vllm:gpu_cache_usage_perc", "vllm:time_per_output_token_seconds"),
@@ -230,20 +230,15 @@ class Server(ThreadingHTTPServer):
 def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     engine = Engine(options)
-    stop = threading.Event()
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        engine.ending.set()
-        stop.set()
-
-    signal.signal(signal.SIGTERM, on_signal)
-    signal.signal(signal.SIGINT, on_signal)
-    if stop.wait(options.start_seconds):
+    # Waited for, not handled: a handler that sets an event may wait for the very lock that it interrupted.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    if signal.sigtimedwait(ENDS, options.start_seconds):
         return 143
     handler = type("Handler", (Handler,), {"engine": engine})
     server = Server(("127.0.0.1", options.port), handler)
     threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
-    stop.wait()
+    signal.sigwait(ENDS)
+    engine.ending.set()
     end = time.monotonic() + options.shutdown_seconds
     while engine.running + engine.waiting and time.monotonic() < end:
         time.sleep(0.02)

@@ -14,11 +14,9 @@ import json
 import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import FrameType
 
 from exporter.names import Reading, reading
 from exporter.progress import Progress
@@ -27,6 +25,7 @@ from exporter.prometheus import NotMetricsError, parse
 STALLED = 70
 """sysexits.h EX_SOFTWARE."""
 WRONG_USE = 64
+ENDS = {signal.SIGTERM, signal.SIGINT}
 ANSWER_BYTES_MAX = 8 * 1024 * 1024
 NAMESPACE = "neuronkit/serving"
 UNITS = {"StartupSeconds": "Seconds", "CompilationSeconds": "Seconds"}
@@ -71,20 +70,16 @@ def main() -> int:
     except (KeyError, ValueError) as error:
         _say(f"a variable is missing or no number: {error}")
         return WRONG_USE
-    ended = threading.Event()
-
-    def end(_number: int, _frame: FrameType | None) -> None:
-        ended.set()
-
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
-    return run(settings, ended)
+    # Waited for, not handled: a handler that sets an event may wait for the very lock that it interrupted.
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    return run(settings, lambda seconds: signal.sigtimedwait(ENDS, seconds) is not None)
 
 
-def run(settings: Settings, ended: threading.Event) -> int:
+def run(settings: Settings, ends_within: Callable[[float], bool]) -> int:
+    """Until a signal comes within the time that it waits."""
     progress = Progress(settings.stall_seconds)
     told = ""
-    while not ended.is_set():
+    while True:
         started = time.monotonic()
         found, words = scrape(settings)
         now = time.monotonic()
@@ -104,8 +99,8 @@ def run(settings: Settings, ended: threading.Event) -> int:
                 "metrics, though it was seen to work; this task ends, ECS starts another"
             )
             return STALLED
-        ended.wait(max(0.0, settings.interval_seconds - (time.monotonic() - started)))
-    return 0
+        if ends_within(max(0.0, settings.interval_seconds - (time.monotonic() - started))):
+            return 0
 
 
 def scrape(settings: Settings) -> tuple[Reading | None, str]:
