@@ -29,9 +29,9 @@ render, jobs  Plan            -> files and requests   runtime files, job package
 capacity_market Environment -> requests, offers        what EC2 sells of capacity, in the order of its worth
 rendered_files, rendered_fleets: Plan -> the files that `render` writes
 timetable     ShiftPlan       -> Timetable            the switches of one week, a dry run
-timeline      Plan            -> events                what happens when, as offsets
+timeline, fleet_timeline: Plan -> events                what happens when, as offsets
 buildable     Plan            -> refusal               what can be planned, and not be built
-plan_report, cluster_report, slurm_report, cost_report: Plan + Cost -> document, text  what `plan` prints
+plan_report, cluster_report, fleet_report, slurm_report, cost_report: Plan + Cost -> document, text  what `plan` prints
 lint          files of one's own -> findings          templates, manifests, job definitions, scripts: the same ids
 
 findings, errors, live, names, reservations, secret_words and shipped_jobs are the words that all stages share.

@@ -14,6 +14,7 @@ from stacks.domain.reservations import Reservation
 from stacks.domain.rules.live_reservations import Named
 from tests.environments import plan_of
 from tests.live_answers import block
+from tests.unit.domain.fleet_cases import ALONE, GPU, fleet, trn2
 from tests.unit.scripts.fakes import a_cloud
 
 BLOCK = {"capacity.block": {"kind": "capacity-block", "id": None}, "clusters.train.capacity": "block"}
@@ -25,6 +26,11 @@ TWO_ULTRASERVERS = {
     "clusters.train.scheduler": "slurm",
     "clusters.train.instance_type": "trn2u.48xlarge",
     "clusters.train.nodes": 8,
+}
+BLOCK_FLEET = {
+    **ALONE,
+    "capacity.hourly": {"kind": "capacity-block", "id": None},
+    **trn2(replicas={"maximum": 16, "per_node": 8}),
 }
 RESERVATION = {"capacity.hourly": {"kind": "reservation", "id": None}}
 
@@ -134,3 +140,33 @@ def test_a_reservation_that_is_not_bought_is_supplied_as_a_reservation(
     monkeypatch.setattr(capacity, "_supply", lambda cloud, plan, named: kinds.append(named.kind) or "cr-1")
     with_bought_capacity(Console(), a_cloud(local=True), plan_of(RESERVATION))
     assert kinds == ["reservation"]
+
+
+def test_a_fleets_block_is_bought_like_a_clusters() -> None:
+    plan = plan_of(BLOCK_FLEET)
+    with pytest.raises(WorldError, match="not bought yet") as caught:
+        with_bought_capacity(Console(), a_cloud(), plan)
+    assert "2 x trn2.48xlarge" in caught.value.hint
+
+
+def test_the_local_cloud_supplies_a_fleets_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: ())
+    monkeypatch.setattr(capacity, "_supply", lambda cloud, plan, named: "cr-0123456789abcdef0")
+    plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(BLOCK_FLEET))
+    assert plan.fleet("chat").capacity_id == "cr-0123456789abcdef0"
+
+
+def test_a_gpu_groups_reservation_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: ())
+    monkeypatch.setattr(capacity, "_supply", lambda cloud, plan, named: "cr-0123456789abcdef0")
+    gpu = {"capacity.gpu": {"kind": "reservation", "id": None}}
+    changes = {**ALONE, **gpu, **fleet(fallback={**GPU, "capacity": "gpu"})}
+    found = with_bought_capacity(Console(), a_cloud(local=True), plan_of(changes)).fleet("chat")
+    assert found.capacity_id is None
+    assert found.fallback is not None
+    assert found.fallback.capacity_id == "cr-0123456789abcdef0"
+
+
+def test_spot_needs_nothing() -> None:
+    plan = plan_of({**ALONE, **fleet(capacity="cheap"), "capacity.cheap": {"kind": "spot"}})
+    assert with_bought_capacity(Console(), a_cloud(), plan) is plan
