@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from shift import records
-from shift.decisions import CLAIM_SECONDS, SetNodes, decide
+from shift.decisions import CLAIM_SECONDS, Forget, SetNodes, Stop, Submit, decide
 from shift.handler import Controller, StepError
 from shift.settings import Settings, read_settings
-from shift.sides import Goal, Service, Serving
+from shift.sides import Goal, Remembered, Service, Serving, Training
 
 from stacks.domain import names
 from stacks.domain.zones import zone_file
@@ -315,6 +315,27 @@ def test_a_fleet_that_may_sleep_is_not_woken(
     (action,) = decide(goal, serving, None, (), since).serving
     assert isinstance(action, SetNodes)
     assert (action.minimum, action.maximum, action.desired) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "is_again", "claim_seconds", "expected"),
+    [
+        ("stopped", False, None, [Submit("job-1")]),
+        ("stopped", False, CLAIM_SECONDS - 1, []),
+        ("stopped", False, CLAIM_SECONDS, [Submit("job-1")]),
+        ("stopped", True, None, [Forget("job-1")]),
+        ("ended", False, None, [Forget("job-1")]),
+        ("active", False, None, [Stop("job-1")]),
+    ],
+)
+def test_what_becomes_of_a_remembered_job(
+    state: str, is_again: bool, claim_seconds: float | None, expected: list[Any]
+) -> None:
+    since = utc("2026-12-07T20:00")
+    training = Training(is_open=True, is_changing=False, running=(), instances=0)
+    one = Remembered("job-1", "smoke-1", state, is_again, claim_seconds)
+    goal = Goal("train", since, nodes=1, floor_nodes=1, words="")
+    assert list(decide(goal, None, training, (one,), since).training) == expected
 
 
 FAULTS = st.sampled_from([None, None, None, None, "refused", "lost", "cut-before", "cut-after"])
