@@ -172,6 +172,18 @@ class ApplicationAutoScaling(OwnService):
     def list_tags_for_resource(self) -> ActionResult:
         return ActionResult({"Tags": self.backend.tags.get(self.arguments()["ResourceARN"], {})})
 
+    def tag_resource(self) -> ActionResult:
+        given = self.arguments()
+        self.backend.tags.setdefault(given["ResourceARN"], {}).update(given["Tags"])
+        return ActionResult({})
+
+    def untag_resource(self) -> ActionResult:
+        given = self.arguments()
+        carried = self.backend.tags.get(given["ResourceARN"], {})
+        for key in given["TagKeys"]:
+            carried.pop(key, None)
+        return ActionResult({})
+
     # ---- shared
 
     def _checked(self) -> dict[str, Any]:

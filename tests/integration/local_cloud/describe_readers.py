@@ -134,17 +134,16 @@ def _security_group(session: boto3.Session, group_id: str, expected: dict[str, A
     for name, permissions in inline.items():
         rules = [rule for item in group[permissions] for rule in _flat(item, name)]
         # Rules that resources of their own added are theirs.
-        wanted = {
-            json.dumps(_port_text(rule), sort_keys=True, default=str) for rule in expected.get(name, ())
-        }
-        answer[name] = [
-            rule for rule in rules if json.dumps(_port_text(rule), sort_keys=True) in wanted
-        ] or rules
+        wanted = expected.get(name, ())
+        answer[name] = [rule for rule in rules if any(_same_rule(rule, one) for one in wanted)] or rules
     return answer
 
 
-def _port_text(rule: dict[str, Any]) -> dict[str, str]:
-    return {name: str(value) for name, value in rule.items()}
+def _same_rule(rule: dict[str, Any], wanted: dict[str, Any]) -> bool:
+    """A value that only the deployed stack knows is a pattern, and taken for equal."""
+    return rule.keys() == wanted.keys() and all(
+        str(rule[name]) == str(value) for name, value in wanted.items() if isinstance(value, (str, int))
+    )
 
 
 def _flat(permission: dict[str, Any], kind: str) -> list[dict[str, Any]]:

@@ -98,12 +98,14 @@ def _target_group(session: boto3.Session, arn: str, expected: dict[str, Any]) ->
 
 def _listener(session: boto3.Session, arn: str, _: Any) -> dict[str, Any]:
     elb = session.client("elbv2")
-    return only(call(elb.describe_listeners, ListenerArns=[arn])["Listeners"])
+    return {**only(call(elb.describe_listeners, ListenerArns=[arn])["Listeners"]), "Tags": _tags(elb, arn)}
 
 
 def _rule(session: boto3.Session, arn: str, _: Any) -> dict[str, Any]:
-    rule = only(call(session.client("elbv2").describe_rules, RuleArns=[arn])["Rules"])
-    return {**rule, "ListenerArn": arn.replace(":listener-rule/", ":listener/").rsplit("/", 1)[0]}
+    elb = session.client("elbv2")
+    rule = only(call(elb.describe_rules, RuleArns=[arn])["Rules"])
+    listener = arn.replace(":listener-rule/", ":listener/").rsplit("/", 1)[0]
+    return {**rule, "ListenerArn": listener, "Tags": _tags(elb, arn)}
 
 
 def _scalable_target(session: boto3.Session, physical_id: str, _: Any) -> dict[str, Any]:
@@ -116,7 +118,11 @@ def _scalable_target(session: boto3.Session, physical_id: str, _: Any) -> dict[s
         "ScheduledActions"
     ]
     names = ("ScheduledActionName", "Schedule", "Timezone", "ScalableTargetAction")
-    return {**target, "ScheduledActions": [{name: one[name] for name in names} for one in actions]}
+    return {
+        **target,
+        "ScheduledActions": [{name: one[name] for name in names} for one in actions],
+        "Tags": _pairs(client.list_tags_for_resource(ResourceARN=target["ScalableTargetARN"])["Tags"]),
+    }
 
 
 def _scaling_policy(session: boto3.Session, arn: str, _: Any) -> dict[str, Any]:
@@ -143,9 +149,16 @@ def _schedule_group(session: boto3.Session, name: str, _: Any) -> dict[str, Any]
 
 def _function(session: boto3.Session, name: str, _: Any) -> dict[str, Any]:
     answer = call(session.client("lambda").get_function, FunctionName=name)
-    tags = [{"Key": key, "Value": value} for key, value in answer["Tags"].items()]
+    tags = _pairs(answer["Tags"])
     concurrency = answer.get("Concurrency", {}).get("ReservedConcurrentExecutions")
     return {**answer["Configuration"], "ReservedConcurrentExecutions": concurrency, "Tags": tags}
+
+
+def _event_invoke_config(session: boto3.Session, physical_id: str, _: Any) -> dict[str, Any]:
+    function, qualifier = physical_id.split("|")
+    client = session.client("lambda")
+    answer = call(client.get_function_event_invoke_config, FunctionName=function, Qualifier=qualifier)
+    return {**answer, "FunctionName": function, "Qualifier": qualifier}
 
 
 def _permission(session: boto3.Session, statement: str, expected: dict[str, Any]) -> dict[str, Any]:
@@ -158,11 +171,15 @@ def _permission(session: boto3.Session, statement: str, expected: dict[str, Any]
             continue
         for item in _statements(policy):
             if item["Sid"] == statement:
+                by_arn = str(expected.get("FunctionName", "")).startswith("arn:")
                 return {
                     "Action": item["Action"],
-                    "FunctionName": item["Resource"],
+                    "FunctionName": item["Resource"] if by_arn else name,
                     "Principal": item["Principal"]["Service"],
                     "SourceArn": item.get("Condition", {}).get("ArnLike", {}).get("AWS:SourceArn"),
+                    "SourceAccount": item.get("Condition", {})
+                    .get("StringEquals", {})
+                    .get("AWS:SourceAccount"),
                 }
     raise GoneError
 
@@ -181,6 +198,10 @@ def _named(attributes: list[dict[str, str]], expected: Any) -> list[dict[str, st
     """Those that the template sets: there are many more, with their defaults."""
     wanted = {item["Key"] for item in expected or ()}
     return [item for item in attributes if item["Key"] in wanted]
+
+
+def _pairs(tags: dict[str, str]) -> list[dict[str, str]]:
+    return [{"Key": key, "Value": value} for key, value in tags.items()]
 
 
 def _tags(elb: Any, arn: str) -> list[dict[str, str]]:
@@ -202,6 +223,7 @@ SERVING_READERS: dict[str, Reader] = {
     "AWS::ElasticLoadBalancingV2::ListenerRule": _rule,
     "AWS::ElasticLoadBalancingV2::LoadBalancer": _load_balancer,
     "AWS::ElasticLoadBalancingV2::TargetGroup": _target_group,
+    "AWS::Lambda::EventInvokeConfig": _event_invoke_config,
     "AWS::Lambda::Function": _function,
     "AWS::Lambda::Permission": _permission,
     "AWS::Scheduler::Schedule": _schedule,

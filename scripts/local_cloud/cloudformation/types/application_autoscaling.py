@@ -21,12 +21,13 @@ _IDENTITY = ("ServiceNamespace", "ResourceId", "ScalableDimension")
 class ScalableTarget(ResourceType):
     name = "AWS::ApplicationAutoScaling::ScalableTarget"
     properties = split_words(
-        "ServiceNamespace ResourceId ScalableDimension MinCapacity MaxCapacity RoleARN SuspendedState ScheduledActions"
+        "ServiceNamespace ResourceId ScalableDimension MinCapacity MaxCapacity RoleARN SuspendedState ScheduledActions Tags"
     )
 
     def create(self, request: Request) -> Created:
         identity = _identity(request.properties)
         self._register(request)
+        self._retag(request)
         physical_id = "|".join(
             identity[name] for name in ("ResourceId", "ScalableDimension", "ServiceNamespace")
         )
@@ -39,6 +40,7 @@ class ScalableTarget(ResourceType):
         if changed & set(_IDENTITY):
             raise ReplacementNeededError
         self._register(request)
+        self._retag(request)
         after = request.get("ScheduledActions") or []
         names = {action["ScheduledActionName"] for action in after}
         for action in old.get("ScheduledActions") or ():
@@ -55,9 +57,19 @@ class ScalableTarget(ResourceType):
     def _register(self, request: Request) -> None:
         client = request.client("application-autoscaling")
         given = api_parameters(
-            client, "RegisterScalableTarget", without(request.properties, "ScheduledActions")
+            client, "RegisterScalableTarget", without(request.properties, "ScheduledActions", "Tags")
         )
         client.register_scalable_target(**given)
+
+    def _retag(self, request: Request) -> None:
+        client = request.client("application-autoscaling")
+        resource = {"ServiceNamespace": request["ServiceNamespace"], "ResourceIds": [request["ResourceId"]]}
+        (target,) = client.describe_scalable_targets(**resource)["ScalableTargets"]
+        arn = target["ScalableTargetARN"]
+        superfluous = sorted(set(client.list_tags_for_resource(ResourceARN=arn)["Tags"]) - set(request.tags))
+        if superfluous:
+            client.untag_resource(ResourceARN=arn, TagKeys=superfluous)
+        client.tag_resource(ResourceARN=arn, Tags=request.tags)
 
     def _put_action(self, request: Request, action: Mapping[str, Any]) -> None:
         client = request.client("application-autoscaling")

@@ -133,11 +133,11 @@ class TargetGroup(ResourceType):
 
 class Listener(ResourceType):
     name = "AWS::ElasticLoadBalancingV2::Listener"
-    properties = split_words("LoadBalancerArn Port Protocol SslPolicy Certificates DefaultActions")
+    properties = split_words("LoadBalancerArn Port Protocol SslPolicy Certificates DefaultActions Tags")
 
     def create(self, request: Request) -> Created:
         elb = request.client("elbv2")
-        given = api_parameters(elb, "CreateListener", request.properties)
+        given = api_parameters(elb, "CreateListener", without(request.properties, "Tags"))
         made = elb.create_listener(Tags=request.tag_list(), **given)["Listeners"][0]
         return Created(made["ListenerArn"], {"ListenerArn": made["ListenerArn"]})
 
@@ -145,7 +145,7 @@ class Listener(ResourceType):
         if "LoadBalancerArn" in changed:
             raise ReplacementNeededError
         elb = request.client("elbv2")
-        given = api_parameters(elb, "ModifyListener", without(request.properties, "LoadBalancerArn"))
+        given = api_parameters(elb, "ModifyListener", without(request.properties, "LoadBalancerArn", "Tags"))
         elb.modify_listener(ListenerArn=physical_id, **given)
         _retag(request, physical_id)
 
@@ -155,11 +155,11 @@ class Listener(ResourceType):
 
 class ListenerRule(ResourceType):
     name = "AWS::ElasticLoadBalancingV2::ListenerRule"
-    properties = split_words("ListenerArn Priority Conditions Actions")
+    properties = split_words("ListenerArn Priority Conditions Actions Tags")
 
     def create(self, request: Request) -> Created:
         elb = request.client("elbv2")
-        given = api_parameters(elb, "CreateRule", request.properties)
+        given = api_parameters(elb, "CreateRule", without(request.properties, "Tags"))
         made = elb.create_rule(Tags=request.tag_list(), **given)["Rules"][0]
         return Created(made["RuleArn"], {"RuleArn": made["RuleArn"], "IsDefault": "false"})
 

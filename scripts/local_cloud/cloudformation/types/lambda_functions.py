@@ -1,4 +1,4 @@
-"""AWS::Lambda: Function (from an archive in a bucket, or a few lines in the template), Permission."""
+"""AWS::Lambda: Function (from an archive in a bucket, or a few lines in the template), Permission, EventInvokeConfig."""
 
 from __future__ import annotations
 
@@ -115,4 +115,35 @@ class Permission(ResourceType):
         )
 
 
-TYPES: list[ResourceType] = [Function(), Permission()]
+class EventInvokeConfig(ResourceType):
+    """Kept and described; the local cloud never tries an asynchronous invocation again."""
+
+    name = "AWS::Lambda::EventInvokeConfig"
+    properties = split_words(
+        "FunctionName Qualifier MaximumEventAgeInSeconds MaximumRetryAttempts DestinationConfig"
+    )
+
+    def create(self, request: Request) -> Created:
+        self._put(request)
+        return Created(f"{request['FunctionName']}|{request['Qualifier']}")
+
+    def update(self, request: Request, physical_id: str, changed: set[str], old: Mapping[str, Any]) -> None:
+        if changed & {"FunctionName", "Qualifier"}:
+            raise ReplacementNeededError
+        # moto describes the first that was put.
+        self.delete(request, physical_id)
+        self._put(request)
+
+    def delete(self, request: Request, physical_id: str) -> None:
+        client = request.client("lambda")
+        client.delete_function_event_invoke_config(
+            FunctionName=request["FunctionName"], Qualifier=request["Qualifier"]
+        )
+
+    def _put(self, request: Request) -> None:
+        client = request.client("lambda")
+        given = api_parameters(client, "PutFunctionEventInvokeConfig", request.properties)
+        client.put_function_event_invoke_config(**given)
+
+
+TYPES: list[ResourceType] = [Function(), Permission(), EventInvokeConfig()]
