@@ -44,7 +44,8 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Batch starts no job; those that wait keep waiting."""
+    """Batch starts no job; those that wait keep waiting. By the compute environment: a disabled queue takes no new jobs,
+    but goes on starting those in it (botocore 1.44.8, batch UpdateJobQueue and UpdateComputeEnvironment)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,8 @@ def _range(serving: Serving | Unread | None, minimum: int, maximum: int, floor: 
 
 
 def _service_range(service: Service, minimum: int, maximum: int, floor: int) -> SetNodes | None:
-    """None where it is so already. What may sleep, and does, is not woken."""
+    """None where it is so already. What may sleep, and does, is not woken by a count; a new range may wake it once, as
+    registering one brings the count into it (botocore 1.44.8, RegisterScalableTarget)."""
     sleeps = service.desired == floor == 0
     desired = 0 if sleeps else min(max(service.desired, minimum), maximum)
     if (service.minimum, service.maximum, service.desired) == (minimum, maximum, desired):
