@@ -17,7 +17,7 @@ from scripts.local_cloud.accounts import access_key
 from scripts.local_cloud.process import LocalCloud
 
 NEURONKIT = str(Path(sys.executable).with_name("neuronkit"))
-SECONDS_MAX = 180
+SECONDS_MAX = 280
 
 
 @dataclass(frozen=True)

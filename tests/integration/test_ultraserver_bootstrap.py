@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from stacks.domain.render import node_bootstrap
 from tests.environments import plan_of
 from tests.integration.bootstrap_node import World
 
-pytestmark = pytest.mark.timeout(180)
+pytestmark = pytest.mark.timeout(300)
 
 MEMBERS = {
     "clusters.train.instance_type": "trn2u.48xlarge",
@@ -219,7 +220,7 @@ def test_metrics_and_the_mark_of_completeness_are_rank_0s(make_world: MakeWorld)
 def main_waits(world: World) -> None:
     """Returns once the main node's command has ended and it looks for rank 0's end."""
     while not any("list-objects-v2" in call and "attempt-1.ended" in call for call in world.calls()):
-        pass
+        time.sleep(0.1)  # the nodes need the processors
 
 
 @pytest.mark.parametrize(
