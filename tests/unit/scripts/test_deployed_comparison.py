@@ -26,7 +26,7 @@ from tests.unit.scripts.fakes import a_cloud, a_stack
 GOLDEN_TEMPLATES = (
     Path(__file__).resolve().parents[2] / "golden" / "stacks" / "__snapshots__" / "test_templates"
 )
-LISTED = [name for name in synthesized.PLAN_NAMES if name != "trn3-gen2"]
+LISTED = [name for name in synthesized.CLUSTER_PLANS if name != "trn3-gen2"]
 Templates = dict[str, dict[str, Any]]
 
 
