@@ -232,6 +232,12 @@ def find_job(plan: Plan, name: str) -> JobPlan:
     for job in plan.jobs:
         if job.name == name:
             return job
+    if not plan.jobs and plan.fleets:
+        fleets = ", ".join(fleet.name for fleet in plan.fleets)
+        raise InputError(
+            f"{plan.name} has no jobs, only fleets ({fleets}): they serve as soon as they are deployed",
+            "`neuronkit status` says how they are, `neuronkit bench-serving` loads them",
+        )
     known = ", ".join(job.name for job in plan.jobs) or "none"
     raise InputError(f"the file has no job {name}", f"its jobs: {known}")
 
