@@ -104,7 +104,8 @@ def _beside_the_waker(seen: Observation, memory: Memory) -> _Choice:
 def _urgent(seen: Observation, memory: Memory, now: float) -> _Choice | None:
     """A group that had nothing for some checks, while the other serves, loses its traffic whatever else holds."""
     share = seen.weights.share or 0
-    checks = PATIENT_CHECKS if _spent(memory, now) else DOWN_CHECKS
+    spent = len(memory.switches_lately(now)) >= SWITCHES_PER_HOUR
+    checks = PATIENT_CHECKS if spent else DOWN_CHECKS
     if share < 100 and _only(seen.gpu, seen.neuron) and all_bad(memory.neuron, checks):
         return _Choice(100, _why_down(seen))
     if share > 0 and _only(seen.neuron, seen.gpu) and all_bad(memory.gpu, checks):
@@ -121,7 +122,7 @@ def _usual(settings: Settings, seen: Observation, memory: Memory, now: float) ->
         return _Choice(goal, reason)
     if not (seen.gpu if goal > share else seen.neuron).serving:
         return _wait(seen, reason)
-    if goal != memory.heading and _spent(memory, now):
+    if goal != memory.heading and not _may_choose(memory, now):
         return _wait(seen, "too-many-switches")
     back = goal < share and bool(seen.gpu.serving)
     return _Choice(goal, "returning" if back else reason, at_once=not (back and settings.back == "gradual"))
@@ -153,7 +154,7 @@ def _nobody(settings: Settings, seen: Observation, memory: Memory, now: float) -
     if share is None:
         return _Choice(settings.base_share, reason)
     hopeless, other, goal = (seen.neuron, seen.gpu, 100) if share < 100 else (seen.gpu, seen.neuron, 0)
-    moves = not hopeless.may_come and other.has_tasks and not _spent(memory, now)
+    moves = not hopeless.may_come and other.has_tasks and _may_choose(memory, now)
     return _Choice(goal, reason) if moves else _wait(seen, reason)
 
 
@@ -175,8 +176,9 @@ def _wait(seen: Observation, reason: str) -> _Choice:
     return _Choice(seen.weights.share, reason, waits=True)
 
 
-def _spent(memory: Memory, now: float) -> bool:
-    return len(memory.switches_lately(now)) >= SWITCHES_PER_HOUR
+def _may_choose(memory: Memory, now: float) -> bool:
+    """The last switch is kept for a side that fails: else a return could use it up and then find no way back."""
+    return len(memory.switches_lately(now)) < SWITCHES_PER_HOUR - 1
 
 
 def _only(one: Side, other: Side) -> bool:

@@ -228,4 +228,4 @@ class Fallback(RuleBasedStateMachine):
 
 
 TestFallback = Fallback.TestCase
-TestFallback.settings = hypothesis_settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestFallback.settings = hypothesis_settings(max_examples=40, stateful_step_count=20, deadline=None)
