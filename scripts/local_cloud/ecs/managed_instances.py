@@ -41,7 +41,7 @@ def _providers(backend: EcsBackend, cluster: Cluster) -> list[Provider]:
 
 def _start(backend: EcsBackend, cluster: Cluster, provider: Provider) -> str:
     template = provider.request["managedInstancesProvider"]["instanceLaunchTemplate"]
-    types = (template.get("instanceRequirements") or {}).get("allowedInstanceTypes") or ["inf2.xlarge"]
+    types = template["instanceRequirements"]["allowedInstanceTypes"]
     network = template["networkConfiguration"]
     reservation: Any = ec2_backends[backend.account_id][backend.region_name].run_instances(
         "ami-00000000",

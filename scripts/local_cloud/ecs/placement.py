@@ -13,7 +13,7 @@ from scripts.local_cloud.ecs.resources import ContainerInstance, Task
 _TYPE = re.compile(r"^attribute:ecs\.instance-type\s*==\s*(\S+)$")
 # What the agent and the system keep of an instance's memory (serving facts §1.5: less than nominal registers).
 _USABLE_MEMORY = 0.95
-# For types that moto's capture does not have, such as those of Trn3: as large as a trn2.48xlarge.
+# For types that moto's capture does not have, such as those of Trn3: as large as the largest Trn2 type.
 _UNKNOWN_MEMORY_MIB, _UNKNOWN_VCPUS = 2097152, 192
 
 

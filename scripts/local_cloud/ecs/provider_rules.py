@@ -44,6 +44,10 @@ def _check_managed_instances(request: Mapping[str, Any]) -> None:
     if not request.get("cluster"):
         raise InvalidParameterException("A Managed Instances capacity provider needs a cluster.")
     template = request["managedInstancesProvider"]["instanceLaunchTemplate"]
+    if not (template.get("instanceRequirements") or {}).get("allowedInstanceTypes"):
+        raise InvalidParameterException(
+            "The local cloud chooses no instance type: name one in allowedInstanceTypes"
+        )
     network = template.get("networkConfiguration") or {}
     if not network.get("subnets"):
         raise InvalidParameterException("A Managed Instances capacity provider needs subnets.")
