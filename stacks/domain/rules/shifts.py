@@ -372,7 +372,7 @@ RULES = (
     Rule("NK782", Severity.WARNING, "switch while clocks change", "EventBridge Scheduler leaves out times that do not exist, and runs repeated ones once", SCHEDULER_SOURCE, switches_keep_out_of_changing_clocks),
     Rule("NK783", Severity.ERROR, "no shared capacity", "instances cannot move; a reservation or a quota is what both share", MOVE_SOURCE, both_sides_can_have_the_capacity),
     Rule("NK784", Severity.ERROR, "two instance types in one reservation", "a reservation is of one type", "EC2 user guide, capacity reservations", both_sides_have_one_type),
-    Rule("NK785", Severity.WARNING, "two quotas", "nothing is freed for the other side", "EC2 service quotas: vCPUs by family", both_sides_share_a_quota, can_be_forced=True),
+    Rule("NK785", Severity.WARNING, "two quotas", "nothing is freed for the other side", "EC2 service quotas: vCPUs by family", both_sides_share_a_quota),
     Rule("NK786", Severity.WARNING, "a shift in a capacity block", "a block ends", "EC2 user guide, capacity-blocks-using", a_block_has_an_end),
     Rule("NK787", Severity.ERROR, "two shifts on one side", "two controllers undo each other's work", DESIGN_SOURCE, each_side_is_in_one_shift),
     Rule("NK788", Severity.WARNING, "a job that does not save", "each switch stops it", DESIGN_SOURCE, jobs_save_their_work),
