@@ -51,6 +51,10 @@ def _check_managed_instances(request: Mapping[str, Any]) -> None:
     network = template.get("networkConfiguration") or {}
     if not network.get("subnets"):
         raise InvalidParameterException("A Managed Instances capacity provider needs subnets.")
+    if not (template.get("instanceRequirements") or {}).get("allowedInstanceTypes"):
+        raise InvalidParameterException(
+            "The local cloud emulates Managed Instances of allowedInstanceTypes only."
+        )
     optimization = request["managedInstancesProvider"].get("infrastructureOptimization") or {}
     if not -1 <= optimization.get("scaleInAfter", -1) <= _SCALE_IN_SECONDS_MAX:
         raise InvalidParameterException("scaleInAfter must be between -1 and 3600 seconds.")
