@@ -38,9 +38,7 @@ def starting(settings: Settings, seen: Observation, memory: Memory, now: float) 
 
 def remember(settings: Settings, seen: Observation, memory: Memory, now: float) -> Memory:
     """The memory with this check in it; a check that does not count changes no history."""
-    first = memory.checked_at is not None and not memory.neuron and seen.neuron.desired > 0
-    goes_on = seen.neuron.deploying or waking(seen) or (first and not seen.neuron.serving)
-    memory = replace(memory, starting_since=(memory.starting_since or now) if goes_on else None)
+    memory = _start_noted(seen, memory, now)
     memory = _first_impression(settings, seen, memory)
     if not memory.counts(now):
         return memory
@@ -53,6 +51,7 @@ def remember(settings: Settings, seen: Observation, memory: Memory, now: float) 
     )
     if asleep(settings, seen) or off(settings, seen, now):
         memory = replace(memory, neuron="", neuron_down=False)
+    memory = _start_noted(seen, memory, now)
     return replace(
         memory,
         neuron_down=_down(memory.neuron, bool(memory.neuron_down)),
@@ -71,6 +70,13 @@ def all_good(history: str, checks: int) -> bool:
 
 def good_in_a_row(history: str) -> int:
     return len(history) - len(history.rstrip(GOOD))
+
+
+def _start_noted(seen: Observation, memory: Memory, now: float) -> Memory:
+    """A first start is over with the first check that counts, good or bad."""
+    first = memory.checked_at is not None and not memory.neuron and seen.neuron.desired > 0
+    goes_on = seen.neuron.deploying or waking(seen) or (first and not seen.neuron.serving)
+    return replace(memory, starting_since=(memory.starting_since or now) if goes_on else None)
 
 
 def _first_impression(settings: Settings, seen: Observation, memory: Memory) -> Memory:
