@@ -39,7 +39,7 @@ class FleetService(Construct):
         task: ecs.CfnTaskDefinition,
         port: int,
         target_group: elbv2.CfnTargetGroup,
-        tasks_maximum: int,
+        tasks_minimum: int,
         grace_seconds: int,
         no_task_at_first: cdk.CfnCondition,
         needs: Sequence[IConstruct],
@@ -70,19 +70,19 @@ class FleetService(Construct):
                     container_name=ENGINE, container_port=port, target_group_arn=target_group.ref
                 )
             ],
-            deployment_configuration=_deployment(tasks_maximum),
+            deployment_configuration=_deployment(tasks_minimum),
         )
         fix_logical_id(self.resource, logical_id)
         for needed in needs:
             self.resource.node.add_dependency(needed)
 
 
-def _deployment(tasks_maximum: int) -> Service.DeploymentConfigurationProperty:
+def _deployment(tasks_minimum: int) -> Service.DeploymentConfigurationProperty:
     """Never more nodes than the fleet has: a replica stops before its successor starts. Alone, that is a gap as long
-    as a start.
+    as a start: half of one task is a whole one to ECS, and at 50 % a single replica could never be replaced.
     """
     return Service.DeploymentConfigurationProperty(
-        minimum_healthy_percent=50 if tasks_maximum > 1 else 0,
+        minimum_healthy_percent=50 if tasks_minimum > 1 else 0,
         maximum_percent=100,
         deployment_circuit_breaker=Service.DeploymentCircuitBreakerProperty(
             enable=True,

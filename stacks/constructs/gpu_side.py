@@ -95,7 +95,7 @@ class GpuSide(Construct):
             task=task.resource,
             port=container.port,
             target_group=target_group,
-            tasks_maximum=self._fallback.replicas_maximum,
+            tasks_minimum=self._fallback.replicas_minimum,
             grace_seconds=self._fleet.times.grace,
             no_task_at_first=no_task_at_first,
             needs=needs,

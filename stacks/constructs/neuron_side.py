@@ -143,7 +143,7 @@ class NeuronSide(Construct):
             task=task.resource,
             port=container.port,
             target_group=target_group,
-            tasks_maximum=self._fleet.nodes_maximum,
+            tasks_minimum=self._fleet.nodes_minimum,
             grace_seconds=self._fleet.times.grace,
             no_task_at_first=no_task_at_first,
             needs=needs,

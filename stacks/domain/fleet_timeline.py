@@ -25,10 +25,10 @@ def fleet_events(fleet: FleetPlan) -> Iterator[dict[str, str]]:
             f"{fleet.name}: first request after that",
             f"answers in {duration(fleet.start)}: {parts_words(fleet.start)}",
         )
-    if fleet.nodes_maximum == 1:
+    if fleet.nodes_minimum <= 1:
         yield _event(
             f"update of {fleet.name}",
-            f"its only node's replicas end before the new ones start: nobody answers on Neuron for {duration(fleet.start)}",
+            f"while one node serves, its replicas end before the new ones start: nobody answers on Neuron for {duration(fleet.start)}",
         )
     if fleet.capacity_kind == "capacity-block":
         yield _event("block end", f"EC2 takes the nodes of fleet {fleet.name}: nothing serves on Neuron then")
