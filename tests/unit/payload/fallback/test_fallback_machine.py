@@ -150,7 +150,9 @@ class Fallback(RuleBasedStateMachine):
         if not world.refuses:
             again = world.decision()
             assert (again.weights, again.gpu_desired) == (None, None)
-            assert (again.memory, again.share) == settled
+            # A wake ends for the controller with the rule that it has just taken: that alone may be noted later.
+            noted = replace(again.memory, starting_since=decision.memory.starting_since)
+            assert (noted, again.share) == settled
         world.waker_hands_over()
 
     def bounds(self, decision: Decision, desired: int) -> None:
