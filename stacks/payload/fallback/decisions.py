@@ -152,7 +152,8 @@ def _nobody(settings: Settings, seen: Observation, memory: Memory, now: float) -
     reason = "deploying" if starting(settings, seen, memory, now) else "nobody-serves"
     share = seen.weights.share
     if share is None:
-        return _Choice(settings.base_share, reason)
+        hopeful = 100 if seen.gpu.has_tasks and not seen.neuron.may_come else settings.base_share
+        return _Choice(hopeful, reason)
     hopeless, other, goal = (seen.neuron, seen.gpu, 100) if share < 100 else (seen.gpu, seen.neuron, 0)
     moves = not hopeless.may_come and other.has_tasks and _may_choose(memory, now)
     return _Choice(goal, reason) if moves else _wait(seen, reason)
