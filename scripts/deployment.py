@@ -79,7 +79,12 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
         assembly = _synthesize(console, cloud, plan)
         return Deployed(plan, changes=compare(cloud, plan.stacks.all, assembly.directory))
     confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
-    stacks = make_stacks(console, cloud, plan, _ways_out(str(file), local=cloud.is_local))
+    ways_out = _ways_out(str(file), local=cloud.is_local)
+    new = _new_fleet_stacks(cloud, plan)
+    stacks = make_stacks(console, cloud, plan, ways_out)
+    if new:
+        # Else the first update that fails would roll the services back to what they began with: no task.
+        make_stacks(console, cloud, plan, ways_out, new)
     if plan.fleets:
         start_fleets(cloud, plan, {stack.name: stack for stack in stacks}, console.progress)
     return Deployed(plan, stacks=stacks)
@@ -187,12 +192,17 @@ def _run_cdk(
 
 def _first_deploy_parameters(cloud: Cloud, plan: Plan, names: Sequence[str]) -> list[str]:
     """Of the fleets' stacks: only one that is not there yet makes its services without a task."""
+    new = _new_fleet_stacks(cloud, plan)
     stacks = [stack for _, stack in plan.stacks.fleets if not names or stack in names]
     words: list[str] = []
     for stack in stacks:
-        is_first = cloudformation.find_stack(cloud, stack) is None
-        words += ["--parameters", f"{stack}:{PARAMETER_FIRST_DEPLOY}={'true' if is_first else 'false'}"]
+        words += ["--parameters", f"{stack}:{PARAMETER_FIRST_DEPLOY}={'true' if stack in new else 'false'}"]
     return words
+
+
+def _new_fleet_stacks(cloud: Cloud, plan: Plan) -> tuple[str, ...]:
+    names = (stack for _, stack in plan.stacks.fleets)
+    return tuple(name for name in names if cloudformation.find_stack(cloud, name) is None)
 
 
 def _slurm_stacks(plan: Plan) -> tuple[str, ...]:

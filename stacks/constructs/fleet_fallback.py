@@ -25,6 +25,7 @@ NO_OVERRIDE = json.dumps({"mode": "auto", "until": None, "reason": ""})
 DESCRIBING_ACTIONS = (
     "elasticloadbalancing:DescribeRules",
     "elasticloadbalancing:DescribeTargetHealth",
+    "application-autoscaling:DescribeScalableTargets",
     "autoscaling:DescribeScalingActivities",
     "cloudwatch:GetMetricData",
 )
@@ -86,6 +87,7 @@ class FleetFallback(Construct):
         return {
             "NEURONKIT_FLEET": fleet.name,
             "NEURONKIT_MODE": fallback.mode,
+            "NEURONKIT_BACK": fallback.back,
             "NEURONKIT_WEIGHT_PERCENT": str(fallback.weight_percent),
             "NEURONKIT_GPU_REPLICAS_MINIMUM": str(fallback.replicas_minimum),
             "NEURONKIT_GPU_REPLICAS_MAXIMUM": str(fallback.replicas_maximum),

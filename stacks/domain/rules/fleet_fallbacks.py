@@ -142,6 +142,19 @@ def both_sides_speak_alike(facts: Facts) -> Iterator[Problem]:
             )
 
 
+def gpu_fleets_do_not_sleep(facts: Facts) -> Iterator[Problem]:
+    for name, fleet in facts.environment.fleets.items():
+        if fleet.fallback is not None and fleet.fallback.mode == "model" and fleet.scale_to_zero is not None:
+            yield Problem(
+                ("fleets", name, "scale_to_zero"),
+                "scale to zero",
+                "null with fallback mode model",
+                "GPUs serve every request, and the waker would wait for Neuron replicas that nobody asks",
+                "remove it",
+                at_key=True,
+            )
+
+
 def key_value_gib(model: ServedModel, tokens: int) -> float | None:
     """Of one request in bf16. None where the file does not say the model's shape."""
     if model.layers is None or model.key_value_heads is None or model.head_size is None:
@@ -164,5 +177,6 @@ RULES = (
     Rule("NK741", Severity.ERROR, "GPU minimum above maximum", "Application Auto Scaling refuses it", "botocore 1.44.8 application-autoscaling RegisterScalableTarget", gpu_replicas_are_in_order),
     Rule("NK742", Severity.ERROR, "share without a replica", "a part of all requests fails", WEIGHTS_SOURCE, standing_shares_meet_a_replica),
     Rule("NK743", Severity.WARNING, "model larger than the GPUs", "the fallback fails at the moment at which it is needed", "this kit's rule of thumb (weights in bf16 x 1.3 + KV cache); " + TYPES_SOURCE, model_fits_the_gpus),
+    Rule("NK790", Severity.ERROR, "fleet of GPUs that sleeps", "waker and controller would take the listener rule from each other", "this kit: who owns the rule", gpu_fleets_do_not_sleep),
     Rule("NK744", Severity.ERROR, "fallback that answers differently", "a fallback must not be seen by clients", "aws/deep-learning-containers@e0ecede docs/src/data/vllm", both_sides_speak_alike, can_be_forced=True),
 )  # fmt: skip

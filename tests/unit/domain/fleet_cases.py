@@ -285,6 +285,10 @@ CASES: Rows = {
         ],
         [fallback(), fallback(instance_type="g6.xlarge"), fleet(fallback={**GPU, "instance_type": "g6e.48xlarge", "gpus_per_replica": 8}, model=model(parameters_billions=70))],
     ),
+    "NK790": (
+        [(fleet(fallback={**GPU, "mode": "model"}, scale_to_zero={"idle_minutes": 30}, replicas={"minimum": 0, "maximum": 1}), f"{CHAT}.scale_to_zero")],
+        [fallback(mode="model", replicas_minimum=1), fleet(fallback=GPU, scale_to_zero={"idle_minutes": 30}, replicas={"minimum": 0, "maximum": 1})],
+    ),
     "NK744": ([(encoder(fallback=GPU), f"{CHAT}.fallback"), (custom(fallback=GPU), f"{CHAT}.fallback")], [fallback(), trn2(fallback=GPU), encoder()]),
     "NK745": (
         [

@@ -256,12 +256,20 @@ def test_services_are_made_without_a_task_only_with_their_stack(
         steps.stacks = made
         return run_cdk(arguments, **more)
 
-    monkeypatch.setattr(deployment, "run_cdk", with_fleet)
+    calls: list[str] = []
+    monkeypatch.setattr(
+        deployment,
+        "run_cdk",
+        lambda arguments, **more: calls.append(" ".join(arguments)) or with_fleet(arguments, **more),
+    )
     deployed = deploy(fleet_file)
-    assert f"--parameters {FLEET_STACK}:FirstDeploy=true" in " ".join(steps.cdk_arguments)
-    assert steps.log[-2:] == ["cdk", "start fleets"]
+    # The second update changes nothing but what a rollback of a later one would return to.
+    assert [f"{FLEET_STACK}:FirstDeploy=true" in call for call in calls] == [True, False]
+    assert f"--exclusively {FLEET_STACK}" in calls[1]
+    assert f"--parameters {FLEET_STACK}:FirstDeploy=false" in calls[1]
+    assert steps.log[-1] == "start fleets"
     deploy(fleet_file)
-    assert f"--parameters {FLEET_STACK}:FirstDeploy=false" in " ".join(steps.cdk_arguments)
+    assert [f"{FLEET_STACK}:FirstDeploy=false" in call for call in calls] == [False, True, True]
     words = next_words(deployed, fleet_file, local=False)
     assert "fleet chat: http://lb.internal inside the VPC" in words
     assert "next: neuronkit bench-serving http://lb.internal --model llama" in words

@@ -152,7 +152,7 @@ class TestFallbackController:
 
     @pytest.mark.parametrize("plan", WITH_GPU)
     def test_it_gets_what_it_reads(self, plan: str) -> None:
-        optional = {"NEURONKIT_BACK", "NEURONKIT_MODEL_REASON"}
+        optional = {"NEURONKIT_MODEL_REASON"}
         if plan not in ASLEEP:
             optional.add("NEURONKIT_WAKER_TARGET_GROUP_ARN")
         assert set(variables(plan, "FallbackFunction")) == read_by("fallback") - optional
