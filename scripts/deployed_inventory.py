@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from scripts.deployed_fleet import fleet_nodes, fleet_part
 from scripts.deployed_slurm import slurm_nodes, slurm_part
 from scripts.deployed_templates import (
     Template,
@@ -16,7 +17,7 @@ from scripts.deployed_templates import (
     root_volume_gib,
 )
 from stacks.domain.catalog import Catalog
-from stacks.domain.cost import Inventory, NodeGroup, SlurmPart
+from stacks.domain.cost import FleetPart, Inventory, NodeGroup, SlurmPart
 from stacks.domain.plan import Plan
 
 
@@ -33,6 +34,7 @@ def deployed_inventory(templates: Mapping[str, Template], plan: Plan, catalog: C
     names = {id_: one.name for one in bought for id_ in (one.id, *one.ids) if id_}
     groups: list[NodeGroup] = []
     slurm: list[SlurmPart] = []
+    fleets: list[FleetPart] = []
     unread: list[str] = []
     for stack, template in templates.items():
         for logical_id, environment in of_type(template, "AWS::Batch::ComputeEnvironment"):
@@ -48,6 +50,13 @@ def deployed_inventory(templates: Mapping[str, Template], plan: Plan, catalog: C
             slurm += [part] if part else []
             if nodes is None or part is None:
                 unread.append(f"nodes and controller of {logical_id} in {stack}")
+        if "-fleet-" in stack:
+            fleet = stack.rpartition("-fleet-")[2]
+            fleets.append(fleet_part(fleet, template))
+            fleet_groups = fleet_nodes(fleet, template, names, catalog)
+            groups += fleet_groups or ()
+            if fleet_groups is None:
+                unread.append(f"nodes of fleet {fleet} in {stack}")
     inventory = Inventory(
         region=plan.region,
         node_groups=tuple(groups),
@@ -57,6 +66,7 @@ def deployed_inventory(templates: Mapping[str, Template], plan: Plan, catalog: C
         log_groups=count(templates, "AWS::Logs::LogGroup"),
         buckets=count(templates, "AWS::S3::Bucket"),
         slurm=tuple(slurm),
+        fleets=tuple(fleets),
         node_images=count(templates, "AWS::ImageBuilder::ImagePipeline"),
     )
     return DeployedInventory(inventory, tuple(unread))

@@ -48,6 +48,7 @@ def capacity(launch_template_data: Template, template: Template) -> tuple[str, s
     group = properties_of(template, referred(target.get("CapacityReservationResourceGroupArn")))
     members = [str(arn) for arn in group.get("Resources") or ()]
     id_ = str(target.get("CapacityReservationId", "")) or "".join(members[:1]).rpartition("/")[2]
-    if launch_template_data.get("InstanceMarketOptions", {}).get("MarketType") == "capacity-block":
-        return "capacity-block", id_
+    market = launch_template_data.get("InstanceMarketOptions", {}).get("MarketType")
+    if market in ("capacity-block", "spot"):
+        return market, id_
     return ("reservation", id_) if id_ else ("on-demand", "")

@@ -46,7 +46,7 @@ def fleet_node_groups(fleet: FleetPlan) -> Iterator[NodeGroup]:
     """Reserved nodes are paid as a whole, whatever runs on them."""
     name = f"fleet {fleet.name}"
     settings = (fleet.instance_type, fleet.settings.root_volume_gib, fleet.capacity_name, fleet.capacity_kind)
-    yield from _groups(name, fleet.nodes_minimum, fleet.nodes_maximum, settings)
+    yield from side_groups(name, fleet.nodes_minimum, fleet.nodes_maximum, settings)
     fallback = fleet.fallback
     if fallback is not None:
         settings = (
@@ -56,7 +56,7 @@ def fleet_node_groups(fleet: FleetPlan) -> Iterator[NodeGroup]:
             fallback.capacity_kind,
         )
         least = -(-fallback.replicas_minimum // fallback.replicas_per_node)
-        yield from _groups(f"{name}, GPU fallback", least, fallback.nodes_maximum, settings)
+        yield from side_groups(f"{name}, GPU fallback", least, fallback.nodes_maximum, settings)
 
 
 def fleet_part(fleet: FleetPlan) -> FleetPart:
@@ -71,7 +71,8 @@ def fleet_part(fleet: FleetPlan) -> FleetPart:
     )
 
 
-def _groups(name: str, least: int, most: int, settings: tuple[str, int, str, str]) -> Iterator[NodeGroup]:
+def side_groups(name: str, least: int, most: int, settings: tuple[str, int, str, str]) -> Iterator[NodeGroup]:
+    """`settings`: instance type, root volume in GiB, name and kind of the capacity."""
     instance_type, root_volume_gib, capacity_name, kind = settings
     if kind in ("reservation", "capacity-block") or least == most:
         yield NodeGroup(

@@ -26,7 +26,8 @@ from tests.unit.scripts.fakes import a_cloud, a_stack
 GOLDEN_TEMPLATES = (
     Path(__file__).resolve().parents[2] / "golden" / "stacks" / "__snapshots__" / "test_templates"
 )
-LISTED = [name for name in synthesized.CLUSTER_PLANS if name != "trn3-gen2"]
+# AWS chooses the nodes of managed instances.
+LISTED = [name for name in synthesized.PLAN_NAMES if name not in ("trn3-gen2", "fleet-managed")]
 Templates = dict[str, dict[str, Any]]
 
 
@@ -55,6 +56,7 @@ def test_what_the_stacks_of_a_plan_bill_is_what_the_plan_bills(plan_name: str) -
     ]
     assert sorted(sizes[0]) == sorted(sizes[1])
     assert deployed.slurm == planned.slurm
+    assert deployed.fleets == planned.fleets
     assert deployed.node_images == planned.node_images
 
 
