@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from scripts.deployed_templates import Template, capacity, of_type, properties_of, referred, root_volume_gib
 from stacks.domain.catalog import Catalog
@@ -58,8 +59,13 @@ def _least_nodes(template: Template, most: int) -> int:
     if any(id_.startswith("Waker") for id_, _ in of_type(template, _FUNCTION)):
         return 0
     targets = of_type(template, "AWS::ApplicationAutoScaling::ScalableTarget")
-    found = [int(target["MinCapacity"]) for _, target in targets if "MinCapacity" in target]
+    found = [_after_the_first_deploy(target.get("MinCapacity")) for _, target in targets]
     return found[0] if found else most
+
+
+def _after_the_first_deploy(capacity: Any) -> int:
+    """A number, or the one that stands in the condition's other branch."""
+    return int(capacity["Fn::If"][2] if isinstance(capacity, Mapping) else capacity)
 
 
 def _least_gpu_nodes(template: Template, most: int) -> int:

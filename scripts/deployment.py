@@ -82,11 +82,11 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
     ways_out = _ways_out(str(file), local=cloud.is_local)
     new = _new_fleet_stacks(cloud, plan)
     stacks = make_stacks(console, cloud, plan, ways_out)
-    if new:
-        # Else the first update that fails would roll the services back to what they began with: no task.
-        make_stacks(console, cloud, plan, ways_out, new)
     if plan.fleets:
         start_fleets(cloud, plan, {stack.name: stack for stack in stacks}, console.progress)
+    if new:
+        # Else a later update that fails, or a plain `cdk deploy`, would return to what the services began with: no task.
+        make_stacks(console, cloud, plan, ways_out, new)
     return Deployed(plan, stacks=stacks)
 
 

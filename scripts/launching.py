@@ -112,7 +112,7 @@ class Launcher:
         """The newest active run of this job; with a name, only the run of that name."""
         active = {run.name: run for run in self.scheduler.active_runs()}
         if run_name is not None:
-            return active.get(run_name)
+            return active.get(run_name) if run_name in self.store.names() else None
         ours = set(self.store.names()).intersection(active) | set(numbered(self.job.name, active))
         return max((active[name] for name in ours), key=lambda run: run.order, default=None)
 

@@ -145,6 +145,11 @@ def _make_stacks(console: Console, cloud: Cloud, plan: Plan, file: Path, *, yes:
     console.progress(
         f"{plan.name} in {cloud.name}, account {cloud.account}, {cloud.region}: stacks {', '.join(names)}; node "
         f"images for Slurm {versions}, built on {machine} in about an hour, and kept as AMIs with snapshots"
+        + (
+            f"; the NAT gateway of {plan.stacks.network} costs money by the hour until `neuronkit destroy`"
+            if plan.stacks.network
+            else ""
+        )
     )
     confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
     again = f"when the cause is gone, {build_words(file, local=cloud.is_local)} again"

@@ -62,8 +62,8 @@ def delete_parameter(cloud: Cloud, name: str) -> None:
 def send_command(
     cloud: Cloud, instance_id: str, text: str, delivery_seconds: int, execution_seconds: int
 ) -> str:
-    """The id of the command: `text` for sh, as root. Not retried: a command may not be repeatable."""
-    answer = cloud.call_once(
+    """The id of the command: `text` for sh, as root. Retried: whatever is sent may run twice."""
+    answer = cloud.call(
         "ssm",
         "send_command",
         DocumentName="AWS-RunShellScript",

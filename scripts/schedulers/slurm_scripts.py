@@ -63,7 +63,10 @@ def look_script(place: Place) -> str:
 def submit_script(
     place: Place, run: str, directory: str, script: str, options: tuple[str, ...], arguments: tuple[str, ...]
 ) -> str:
-    """Prints `found ID` or `submitted ID`. Under a lock on the shared file system: a repeat finds what was submitted."""
+    """Prints `found ID` or `submitted ID`. Under a lock on the shared file system: a repeat finds what was submitted.
+
+    Another job's run may have the same name: an id that it has noted is not this run's.
+    """
     sbatch = shlex.join([*options, f"--comment={place.comment}", "job.sbatch", *arguments])
     queue, name, comment = (shlex.quote(word) for word in (place.queue, run, place.comment))
     content = base64.b64encode(gzip.compress(script.encode(), mtime=0)).decode()
@@ -76,7 +79,7 @@ known=$(cat {JOB_ID_FILE} 2>/dev/null || true)
 if [[ -z $known ]]; then
   queued=$(squeue -h -a -t all -p {queue} -n {name} -o '%i|%k')
   while IFS='|' read -r id comment; do
-    if [[ $comment == {comment} ]]; then known=$id; fi
+    if [[ $comment == {comment} ]] && ! grep -qsxF -- "$id" ../../*/{name}/{JOB_ID_FILE}; then known=$id; fi
   done <<<"$queued"
 fi
 if [[ -n $known ]]; then
@@ -86,7 +89,11 @@ if [[ -n $known ]]; then
 fi
 printf %s {content} | base64 -d | gzip -dc >job.sbatch.new
 mv -f job.sbatch.new job.sbatch
-said=$(sbatch --test-only {sbatch} 2>&1 9>&-) || {{ printf '%s\\n' "$said" >&2; exit {REFUSED}; }}
+said=$(sbatch --test-only {sbatch} 2>&1 9>&-) || case $said in
+  *'Requested node configuration is not available'*) ;; # said of nodes that are only down, too: sbatch itself tells
+  *'Unable to contact'* | *'timed out'*) printf '%s\\n' "$said" >&2; exit {UNREACHABLE} ;;
+  *) printf '%s\\n' "$said" >&2; exit {REFUSED} ;;
+esac
 id=$(sbatch --parsable {sbatch} 9>&-) || exit {REFUSED}
 id=${{id%%;*}}
 printf '%s\\n' "$id" >{JOB_ID_FILE}.new

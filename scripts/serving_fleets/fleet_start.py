@@ -74,6 +74,14 @@ class FleetStart:
                 f"  fleet {self.fleet.name}: the local cloud runs no containers: the compile task is not run, nothing is compiled"
             )
             return
+        on_the_fleets_nodes = outputs.compile_place.subnet_id is None
+        busy = max((service.desired for service in self._services()), default=0)
+        if on_the_fleets_nodes and busy >= self.fleet.nodes_maximum:
+            self.say(
+                f"  fleet {self.fleet.name}: replicas hold all {self.fleet.nodes_maximum} nodes: nothing is compiled beforehand, "
+                "they compile at their own start (a node more under replicas.maximum changes that)"
+            )
+            return
         CompileTask(
             self.cloud,
             self.fleet,

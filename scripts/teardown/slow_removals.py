@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from scripts.aws import efs, fsx, imagebuilder, pcs
+from scripts.aws import ec2_images, efs, fsx, imagebuilder, pcs
 from scripts.aws.cloud import Cloud
 from scripts.teardown import order
 from scripts.teardown.fleet_removals import FLEET_REMOVALS
 from scripts.teardown.removal import SlowRemoval, Standing
 from scripts.teardown.slurm_finders import parts_of_id
+from stacks.domain.names import ENVIRONMENT_TAG
 
+IMAGE_BUILDER_TAG: Final = "Ec2ImageBuilderArn"
+"""Image Builder's own, on an AMI from the beginning of its build."""
 _EFS_FAILED: Final = ("error",)
 _FAILED: Final = ("DELETE_FAILED", "FAILED")
 
@@ -56,6 +59,16 @@ def _fsx_standing(state: str, why: str) -> Standing:
     return Standing(state, state in fsx.BUSY_STATES, state in _FAILED, why)
 
 
+def _delete_image(cloud: Cloud, arn: str) -> None:
+    """Its AMI first: one that failed in its tests carries Image Builder's tag only."""
+    found = imagebuilder.find_image(cloud, arn)
+    environment = found.tags.get(ENVIRONMENT_TAG) if found else None
+    if environment is not None:
+        for ami in ec2_images.with_tags(cloud, {IMAGE_BUILDER_TAG: arn}):
+            ec2_images.deregister(cloud, ami.id, {ENVIRONMENT_TAG: environment})
+    imagebuilder.delete(cloud, arn)
+
+
 def _look_at_build(cloud: Cloud, arn: str) -> Standing | None:
     """Over when nothing is built any more, whatever became of it."""
     found = imagebuilder.find_image(cloud, arn)
@@ -74,7 +87,7 @@ SLOW: Final[Mapping[str, SlowRemoval]] = {
     order.FSX_FILE_SYSTEM: SlowRemoval(fsx.delete_file_system, _look_at_fsx),
     order.FSX_BACKUP: SlowRemoval(fsx.delete_backup, _look_at_backup),
     order.IMAGE_BUILD: SlowRemoval(imagebuilder.cancel, _look_at_build),
-    order.NODE_IMAGE: SlowRemoval(imagebuilder.delete, _look_at_image),
+    order.NODE_IMAGE: SlowRemoval(_delete_image, _look_at_image),
     **FLEET_REMOVALS,
 }
 NOT_YET: Final = (

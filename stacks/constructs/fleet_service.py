@@ -96,7 +96,8 @@ def _deployment(tasks_minimum: int) -> Service.DeploymentConfigurationProperty:
 
 class ServiceScaling(Construct):
     """Nodes by waiting requests for each replica. With scale to zero it never goes below one: the waker alone ends the
-    last replica, after the idle time, and starts the first; no metric of an engine exists at zero.
+    last replica, after the idle time, and starts the first; no metric of an engine exists at zero. Registering a target
+    pulls the count into its range, so the first deploy registers it from zero: what is compiled comes before replicas.
     """
 
     def __init__(
@@ -109,20 +110,21 @@ class ServiceScaling(Construct):
         cluster: ecs.CfnCluster,
         service: ecs.CfnService,
         logical_id: str,
+        no_task_at_first: cdk.CfnCondition,
     ) -> None:
         super().__init__(scope, id_)
-        floor = max(1, fleet.nodes_minimum)
+        floor = 0 if serves_on_gpus_alone(fleet) else max(1, fleet.nodes_minimum)
         target = scaling.CfnScalableTarget(
             self,
             "Target",
             service_namespace="ecs",
             scalable_dimension="ecs:service:DesiredCount",
             resource_id=cdk.Fn.join("/", ["service", cluster.ref, service.attr_name]),
-            min_capacity=floor,
+            min_capacity=cdk.Token.as_number(cdk.Fn.condition_if(no_task_at_first.logical_id, 0, floor)),
             max_capacity=fleet.nodes_maximum,
         )
         fix_logical_id(target, f"{logical_id}Scaling")
-        if fleet.nodes_maximum <= floor:
+        if fleet.nodes_maximum <= max(1, floor) or serves_on_gpus_alone(fleet):
             return
         policy = Policy(
             self,
@@ -140,6 +142,11 @@ class ServiceScaling(Construct):
             ),
         )
         fix_logical_id(policy, f"{logical_id}ScalingPolicy")
+
+
+def serves_on_gpus_alone(fleet: FleetPlan) -> bool:
+    """Neuron does not serve the model: no node of it is to start."""
+    return fleet.fallback is not None and fleet.fallback.mode == "model"
 
 
 def waiting_per_replica(environment: str, fleet: str) -> list[Policy.TargetTrackingMetricDataQueryProperty]:

@@ -158,6 +158,7 @@ class NeuronSide(Construct):
             cluster=self._cluster,
             service=service,
             logical_id=f"{slice_}Service",
+            no_task_at_first=no_task_at_first,
         )
         return service
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import aws_cdk as cdk
 from aws_cdk import aws_logs as logs
 from aws_cdk import aws_pcs as pcs
 from constructs import Construct
@@ -29,6 +30,8 @@ class PcsLogDelivery(Construct):
             destination_resource_arn=log_group.log_group_arn,
         )
         fix_logical_id(destination, "LogDestination")
+        # CloudWatch Logs refuses a second change of a delivery's parts while the first goes on.
+        last: cdk.CfnResource = destination
         for word, log_type in LOG_TYPES.items():
             source = logs.CfnDeliverySource(
                 self,
@@ -37,6 +40,7 @@ class PcsLogDelivery(Construct):
                 log_type=log_type,
                 resource_arn=cluster.attr_arn,
             )
+            source.add_resource_dependency(last)
             fix_logical_id(source, f"{word}LogSource")
             delivery = logs.CfnDelivery(
                 self,
@@ -45,4 +49,5 @@ class PcsLogDelivery(Construct):
                 delivery_destination_arn=destination.attr_arn,
             )
             delivery.add_resource_dependency(source)
+            last = delivery
             fix_logical_id(delivery, f"{word}LogDelivery")

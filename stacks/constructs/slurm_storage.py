@@ -95,7 +95,7 @@ class SlurmStorage(Construct):
 
     def _keep(self, file_system: cdk.CfnResource) -> None:
         fix_logical_id(file_system, "SharedStorage")
-        file_system.apply_removal_policy(cdk.RemovalPolicy.RETAIN)
+        file_system.apply_removal_policy(cdk.RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE)
         cdk.Tags.of(file_system).add("Name", cdk.Stack.of(self).stack_name)
 
 

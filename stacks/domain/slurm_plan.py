@@ -94,13 +94,14 @@ def slurm_plan(
         return None
     settings = slurm_settings_of(cluster)
     capacity = environment.capacity[cluster.capacity]
+    login_instance_type = settings.login_instance_type or default_login_instance_type()
     return SlurmPlan(
         version=settings.version,
         cluster_name=pcs_cluster_name(environment.name, name),
         controller_size=controller_size(cluster),
         queue=name,
-        login_group=LOGIN_GROUP,
-        login_instance_type=settings.login_instance_type or default_login_instance_type(),
+        login_group=f"{LOGIN_GROUP}-{node_group_name(login_instance_type, None)}",
+        login_instance_type=login_instance_type,
         node_groups=tuple(_node_groups(cluster, capacity, instance_type, ultraserver)),
         idle_seconds=settings.idle_minutes * 60,
         cpus_per_node=cpus_of_node(cluster.instance_type),

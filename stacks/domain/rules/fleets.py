@@ -298,7 +298,21 @@ def _is_managed(facts: Facts, name: str, kind: str) -> bool:
     return kind == "fleet" and facts.environment.fleets[name].runs_on == "managed-instances"
 
 
+def custom_engines_tell_their_load(facts: Facts) -> Iterator[Problem]:
+    for name, fleet in facts.environment.fleets.items():
+        scales = fleet.replicas.maximum > fleet.replicas.minimum
+        if fleet.engine == "custom" and (fleet.scale_to_zero is not None or scales):
+            yield Problem(
+                ("fleets", name, "engine"),
+                "custom",
+                message="a fleet scales and sleeps by the gauges neuronkit_requests_running and neuronkit_requests_waiting of "
+                "GET /metrics; an image that does not answer so never scales and never sleeps",
+                fix="let the image answer with both, or write minimum = maximum without scale_to_zero",
+            )
+
+
 RULES = (
+    Rule("NK791", Severity.WARNING, "image whose load nobody knows", "the node stays on for its lifetime, while the file promises zero", "this kit: exporter", custom_engines_tell_their_load),
     Rule(NOTHING_TO_MAKE, Severity.ERROR, "nothing to make", "an environment is training nodes, serving nodes, or both", DESIGN_SOURCE, something_is_made),
     Rule("NK701", Severity.ERROR, "Managed Instances on reserved capacity", "the instances would be bought beside the reservation, which is paid all the same", MANAGED_SOURCE, managed_instances_are_not_reserved),
     Rule("NK702", Severity.WARNING, "a fleet that ends with its block", "clients get errors from then on", BLOCK_SOURCE, a_block_ends),

@@ -285,6 +285,10 @@ CASES: Rows = {
         ],
         [fallback(), fallback(instance_type="g6.xlarge"), fleet(fallback={**GPU, "instance_type": "g6e.48xlarge", "gpus_per_replica": 8}, model=model(parameters_billions=70))],
     ),
+    "NK791": (
+        [(custom(replicas={"minimum": 1, "maximum": 2}), f"{CHAT}.engine"), (custom(scale_to_zero={"idle_minutes": 30}, replicas={"minimum": 0, "maximum": 1}), f"{CHAT}.engine")],
+        [custom(), custom(replicas={"minimum": 2, "maximum": 2}), fleet(replicas={"minimum": 1, "maximum": 2})],
+    ),
     "NK790": (
         [(fleet(fallback={**GPU, "mode": "model"}, scale_to_zero={"idle_minutes": 30}, replicas={"minimum": 0, "maximum": 1}), f"{CHAT}.scale_to_zero")],
         [fallback(mode="model", replicas_minimum=1), fleet(fallback=GPU, scale_to_zero={"idle_minutes": 30}, replicas={"minimum": 0, "maximum": 1})],

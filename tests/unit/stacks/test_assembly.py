@@ -105,9 +105,9 @@ def test_no_code_runs_in_the_account_on_our_behalf(plan: str, stack: str, templa
 @every_template
 def test_logical_ids_are_named_and_not_derived(plan: str, stack: str, template: Template) -> None:
     """A derived id ends in a hash of the construct's path, so moving a construct would replace the resource.
-    What there is one of for each Slurm version may end in the version.
+    What there is one of for each Slurm version may end in the version, a schedule in its time.
     """
-    ids = [re.sub("(?<=[a-z])2[0-9](05|11)$", "", id_) for id_ in template["Resources"]]
+    ids = [re.sub("(?<=[a-z])2[0-9](05|11)$|(?<=At)[0-9]{4}$", "", id_) for id_ in template["Resources"]]
     assert [id_ for id_ in ids if id_[-8:].isupper() or any(c.isdigit() for c in id_[-4:])] == []
 
 
@@ -129,6 +129,7 @@ def test_nothing_is_uploaded_but_templates_node_scripts_of_slurm_and_controllers
     for fleet in planned.fleets:
         controllers = (fleet.settings.scale_to_zero, fleet.fallback)
         expected[planned.stacks.of_fleet(fleet.name)] = sum(each is not None for each in controllers)
+    expected |= {planned.stacks.of_shift(shift.name): 1 for shift in planned.shifts}
     for stack in planned.stacks.all:
         assets = json.loads((assembly_directory(plan) / f"{stack}.assets.json").read_text())
         paths = [asset["source"]["path"] for asset in assets["files"].values()]

@@ -59,7 +59,9 @@ class TestScaling:
         assert len(targets) == one.replicas_per_node
         for body in targets.values():
             found = body["Properties"]
-            assert found["MinCapacity"] == max(1, one.nodes_minimum)
+            gpus_alone = one.fallback is not None and one.fallback.mode == "model"
+            least = 0 if gpus_alone else max(1, one.nodes_minimum)
+            assert found["MinCapacity"] == {"Fn::If": ["IsFirstDeploy", 0, least]}
             assert found["MaxCapacity"] == one.nodes_maximum
             parts = found["ResourceId"]["Fn::Join"]
             assert parts[0] == "/"
