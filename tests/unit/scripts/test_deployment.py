@@ -267,7 +267,7 @@ def test_services_are_made_without_a_task_only_with_their_stack(
     assert [f"{FLEET_STACK}:FirstDeploy=true" in call for call in calls] == [True, False]
     assert f"--exclusively {FLEET_STACK}" in calls[1]
     assert f"--parameters {FLEET_STACK}:FirstDeploy=false" in calls[1]
-    assert steps.log[-3:] == ["start fleets", "make way", "cdk"]
+    assert steps.log[-4:] == ["start fleets", "synth", "make way", "cdk"]
     deploy(fleet_file)
     assert [f"{FLEET_STACK}:FirstDeploy=false" in call for call in calls] == [False, True, True]
     words = next_words(deployed, fleet_file, local=False)
