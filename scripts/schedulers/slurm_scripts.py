@@ -90,7 +90,9 @@ fi
 printf %s {content} | base64 -d | gzip -dc >job.sbatch.new
 mv -f job.sbatch.new job.sbatch
 said=$(sbatch --test-only {sbatch} 2>&1 9>&-) || case $said in
-  *'Requested node configuration is not available'*) ;; # said of nodes that are only down, too: sbatch itself tells
+  *'Requested node configuration is not available'*)
+    # Said of nodes that are only down, too: with all of them up it is true.
+    if [[ -z $(sinfo -h -N -p {queue} -t down,drain,fail -o %N) ]]; then printf '%s\\n' "$said" >&2; exit {REFUSED}; fi ;;
   *'Unable to contact'* | *'timed out'*) printf '%s\\n' "$said" >&2; exit {UNREACHABLE} ;;
   *) printf '%s\\n' "$said" >&2; exit {REFUSED} ;;
 esac
