@@ -34,7 +34,7 @@ def private_slurm(
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def wait_for(what: str, happened: Callable[[], bool], seconds: float = 60.0) -> None:
+def wait_for(what: str, happened: Callable[[], bool], seconds: float = 150.0) -> None:
     """Polls; fails, rather than hangs, with the words of what did not happen."""
     deadline = time.monotonic() + seconds
     while not happened():

@@ -69,14 +69,14 @@ class Launched:
     def fields(self) -> dict[str, str]:
         return job_fields(self.slurm, self.job_id)
 
-    def wait_until(self, what: str, happened: Callable[[], bool], seconds: float = 60) -> None:
+    def wait_until(self, what: str, happened: Callable[[], bool], seconds: float = 150) -> None:
         """Fails with the logs of the run."""
         try:
             wait_for(what, happened, seconds)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.fields()}\n{self.words()}") from None
 
-    def ended(self, seconds: float = 90) -> dict[str, Any]:
+    def ended(self, seconds: float = 240) -> dict[str, Any]:
         """What the job left in ended.json, once Slurm is done with it."""
         path = self.directory / "ended.json"
         self.wait_until("the run ended", path.exists, seconds)

@@ -23,7 +23,7 @@ from tests.integration.slurm.job_world import (
 )
 from tests.slurm import needs_slurm
 
-pytestmark = [*needs_slurm, pytest.mark.timeout(180)]
+pytestmark = [*needs_slurm, pytest.mark.timeout(420)]
 
 STEPS = 40
 SHORT = {**SLURM, "jobs.smoke.nodes": 4, "jobs.smoke.command": smoke_command("--steps", "5")}

@@ -22,7 +22,7 @@ from tests.integration.slurm.job_world import (
 )
 from tests.slurm import job_fields, needs_slurm, submit, wait_for
 
-pytestmark = [*needs_slurm, pytest.mark.timeout(180)]
+pytestmark = [*needs_slurm, pytest.mark.timeout(420)]
 
 SMOKE = {**ULTRASERVERS, "jobs.smoke.nodes": 4, "jobs.smoke.command": smoke_command("--steps", "3")}
 GROUP = "trn2u-48xlarge"
