@@ -186,7 +186,7 @@ def test_the_timeline_has_wakes_and_their_price_in_time() -> None:
 
 def test_an_update_of_one_node_is_a_gap() -> None:
     assert "nobody answers on Neuron" in events(fleet())["update of chat"]
-    assert "update of chat" not in events(fleet(replicas={"maximum": 2}))
+    assert "update of chat" not in events(fleet(replicas={"minimum": 2, "maximum": 2}))
 
 
 def test_what_destroy_leaves_depends_on_what_there_is() -> None:
