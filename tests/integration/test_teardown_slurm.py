@@ -94,7 +94,8 @@ def test_killed_at_any_step_the_same_command_ends_with_nothing_left(slurm_pilot:
 
 
 @pytest.mark.xfail(
-    reason="destroy waits on although the node group is gone: it ends after its bound, and a second one continues"
+    run=False,  # it would wait for minutes
+    reason="destroy waits on although the node group is gone",
 )
 def test_cloudformation_stuck_on_a_node_group_is_helped_out(slurm_pilot: Pilot) -> None:
     pilot = slurm_pilot
