@@ -99,6 +99,10 @@ def steps(inventory: Inventory, names: StackNames) -> tuple[Step, ...]:
         *(_stack_step(stack, names) for stack in inventory.stacks if not stack.is_protected),
         *(step for item in inventory.loose if (step := _loose_step(item))),
     ]
+    makers = [stack for stack in inventory.stacks if stack.name not in (names.storage, names.network)]
+    if makers:
+        # The stack that made it still has its mount target: AWS would answer "in use" for as long.
+        found = [step for step in found if step.kind != EFS_FILE_SYSTEM]
     return tuple(sorted(found, key=lambda step: (step.stage, step.kind, step.name, step.id)))
 
 

@@ -93,10 +93,6 @@ def test_killed_at_any_step_the_same_command_ends_with_nothing_left(slurm_pilot:
     assert pilot.json("leftovers")["leftovers"] == []
 
 
-@pytest.mark.xfail(
-    run=False,  # it would wait for minutes
-    reason="destroy waits on although the node group is gone",
-)
 def test_cloudformation_stuck_on_a_node_group_is_helped_out(slurm_pilot: Pilot) -> None:
     pilot = slurm_pilot
     pilot.run("deploy", "--yes")
