@@ -179,7 +179,7 @@ def fleet_plans() -> dict[str, Plan]:
         "fleet-public": _public(),
         "fleet-managed": _managed(),
         "fleet-brought": _brought(),
-        "fleet-unresolved": plan_of({"capacity.hourly": {"kind": "capacity-block"}, **fleet_changes()}),
+        "fleet-unresolved": plan_of({"capacity.hourly": {"kind": "reservation"}, **fleet_changes()}),
         "fleet-shift": _shift(),
     }
 

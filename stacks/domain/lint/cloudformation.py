@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from stacks.domain.catalog import Catalog, InstanceType
 from stacks.domain.lint import batch_jobs, launch_templates, security_groups
@@ -16,6 +16,8 @@ LAUNCH_TEMPLATE = "AWS::EC2::LaunchTemplate"
 NODE_GROUP = "AWS::EKS::Nodegroup"
 COMPUTE_ENVIRONMENT = "AWS::Batch::ComputeEnvironment"
 JOB_DEFINITION = "AWS::Batch::JobDefinition"
+AUTO_SCALING_GROUP = "AWS::AutoScaling::AutoScalingGroup"
+CAPACITY_PROVIDER = "AWS::ECS::CapacityProvider"
 EKS_USER, BATCH_USER = "an EKS managed node group", "AWS Batch"
 NEURON_AMI_TYPES = ("AL2023_x86_64_NEURON", "CUSTOM")
 OLD_ACCELERATED_AMI_TYPE = "AL2_x86_64_GPU"
@@ -44,6 +46,8 @@ def check(root: Node, catalog: Catalog, report: Report) -> None:
         )
     for environment in template.of_type(COMPUTE_ENVIRONMENT):
         _check_compute_environment(environment, template, by_name, catalog, report)
+    for use in _of_capacity_providers(template, by_name):
+        use.nodes_work_alone = True
     security_groups.check(template, _groups_on_efa(uses.values(), catalog, report), report)
     for definition in template.of_type(JOB_DEFINITION):
         batch_jobs.check(definition.properties, catalog, report)
@@ -76,6 +80,16 @@ def _template_of(named: Node, uses: dict[str, TemplateUse]) -> TemplateUse | Non
         if found is not None:
             return found
     return None
+
+
+def _of_capacity_providers(template: Template, uses: dict[str, TemplateUse]) -> Iterator[TemplateUse]:
+    """Of the Auto Scaling groups behind ECS capacity providers: an ECS task is on one node."""
+    providers = (p.properties.get("AutoScalingGroupProvider") for p in template.of_type(CAPACITY_PROVIDER))
+    used = {provider.get("AutoScalingGroupArn").reference for provider in providers}
+    for group in template.of_type(AUTO_SCALING_GROUP):
+        found = _template_of(group.properties.get("LaunchTemplate"), uses)
+        if group.logical_id in used and found is not None:
+            yield found
 
 
 def _types(nodes: Node, catalog: Catalog, report: Report) -> list[InstanceType]:

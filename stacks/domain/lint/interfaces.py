@@ -50,7 +50,12 @@ def read(nodes: Node, report: Report) -> tuple[Interface, ...] | None:
 
 
 def check(
-    found: tuple[Interface, ...], nodes: Node, instance_type: InstanceType | None, report: Report
+    found: tuple[Interface, ...],
+    nodes: Node,
+    instance_type: InstanceType | None,
+    report: Report,
+    *,
+    may_lack_efa: bool,
 ) -> None:
     _check_primary(found, nodes, report)
     _check_termination(found, report)
@@ -64,7 +69,8 @@ def check(
             "the instance type is not known: the number of EFA interfaces was not checked",
         )
         return
-    _check_count(found, nodes, instance_type, report)
+    if not may_lack_efa or any(interface.takes_efa for interface in found):
+        _check_count(found, nodes, instance_type, report)
     _check_cards(found, instance_type, report)
 
 

@@ -32,6 +32,8 @@ class TemplateUse:
     ami_type: Node | None = None
     is_block: bool = False
     """A user says that it runs in a capacity block."""
+    nodes_work_alone: bool = False
+    """Its user gives each task one node: nothing talks from node to node."""
     value_of: user_data.ValueOf = lambda _: UNKNOWN_VALUE
 
     @property
@@ -77,13 +79,13 @@ def _read_type(use: TemplateUse, catalog: Catalog, report: Report) -> None:
 def _check_interfaces(use: TemplateUse, report: Report) -> tuple[Interface, ...]:
     nodes = use.data.get("NetworkInterfaces")
     if nodes.missing:
-        if use.instance_type is not None:
+        if use.instance_type is not None and not use.nodes_work_alone:
             interfaces.check_absence(use.data, use.instance_type, report)
         return ()
     found = interfaces.read(nodes, report)
     if found is None:
         return ()
-    interfaces.check(found, nodes, use.instance_type, report)
+    interfaces.check(found, nodes, use.instance_type, report, may_lack_efa=use.nodes_work_alone)
     groups = use.data.get("SecurityGroupIds")
     if found and not groups.missing:
         report.add(

@@ -192,9 +192,6 @@ def test_what_the_kit_makes_itself_is_clean(file: Path) -> None:
     allowed = {
         "NK426": "cr-NOT-BOUGHT" in text,
         "NK204": any(name in text for name in load_catalog().unverified),
-        # A replica is on one node, and needs no EFA; one plan of the tests has Inf2 in a block, which no data lists.
-        "NK419": "-fleet-" in file.name,
-        "NK218": file.name.startswith("test_template[fleet-unresolved"),
     }
     assert [f.text() for f in found if not allowed.get(f.id)] == []
 
@@ -210,3 +207,22 @@ def test_good_files_are_clean(file: Path) -> None:
     result = linted(file.read_text(encoding="utf-8"))
     assert [f.text() for f in result.findings if f.severity != "info"] == []
     assert result.files == 1
+
+
+SERVING = """\
+Resources:
+  Nodes:
+    Type: AWS::EC2::LaunchTemplate
+    Properties: {LaunchTemplateData: {InstanceType: trn1.32xlarge, MetadataOptions: {HttpTokens: required}}}
+  Group:
+    Type: AWS::AutoScaling::AutoScalingGroup
+    Properties: {LaunchTemplate: {LaunchTemplateId: !Ref Nodes, Version: !GetAtt Nodes.LatestVersionNumber}}
+  Provider:
+    Type: AWS::ECS::CapacityProvider
+    Properties: {AutoScalingGroupProvider: {AutoScalingGroupArn: !Ref %s}}
+"""
+
+
+@pytest.mark.parametrize(("group", "is_found"), [("Group", False), ("AnotherGroup", True)])
+def test_nodes_of_ecs_tasks_need_no_efa(group: str, is_found: bool) -> None:
+    assert ("NK419" in ids(SERVING % group)) is is_found
