@@ -16,7 +16,7 @@ from stacks.domain.errors import InputError
 from stacks.domain.fleet_plan import PORT_FIRST, FallbackPlan, FleetPlan, Slice
 from stacks.domain.pinned import ImagePlan
 from stacks.domain.plan import Plan
-from stacks.domain.render.artifact_key import artifact_key, ingredients
+from stacks.domain.render.artifact_key import Ingredients, artifact_key, ingredients
 from stacks.domain.render.encoder import encoder_arguments, encoder_cores
 from stacks.domain.render.engine import render
 from stacks.domain.render.engine_container import (
@@ -291,8 +291,9 @@ def model_directory(source: str, revision: str | None) -> str:
     return f"{re.sub(r'[^A-Za-z0-9.-]+', '-', source).strip('-')[-60:]}-{digest}"
 
 
-def fleet_artifact_key(fleet: FleetPlan) -> str:
-    return artifact_key(ingredients(fleet, _shapes(fleet)))
+def fleet_ingredients(fleet: FleetPlan) -> Ingredients:
+    """What the compiled graphs of a fleet depend on."""
+    return ingredients(fleet, _shapes(fleet))
 
 
 def _shapes(fleet: FleetPlan) -> tuple[str, ...]:
@@ -304,7 +305,7 @@ def _shapes(fleet: FleetPlan) -> tuple[str, ...]:
 def _artifact_words(fleet: FleetPlan) -> tuple[str, ...]:
     if not shares_artifacts(fleet):
         return ()
-    found = ingredients(fleet, _shapes(fleet))
+    found = fleet_ingredients(fleet)
     return (
         *("--shared", f"{ARTIFACTS_PATH}/compiled/{artifact_key(found)}", "--local", COMPILED_PATH),
         *("--manifest", json.dumps(found, sort_keys=True, separators=(",", ":"))),

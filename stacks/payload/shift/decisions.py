@@ -88,10 +88,6 @@ class Decision:
     waits: tuple[str, ...]
     is_late: bool
 
-    @property
-    def is_settled(self) -> bool:
-        return not (self.serving or self.training or self.waits)
-
 
 def decide(
     goal: Goal,

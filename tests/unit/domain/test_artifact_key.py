@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stacks.domain.render.artifact_key import artifact_key
-from stacks.domain.render.engines import fleet_artifact_key
+from stacks.domain.render.engines import fleet_ingredients
 from tests.environments import plan_of
 from tests.unit.domain.fleet_cases import LLAMA, VLLM, encoder, fleet, large, trn2
 
@@ -18,7 +18,7 @@ HF = {**LLAMA, "source": "hf:meta-llama/Llama-3.1-8B"}
 
 
 def key(changes: dict[str, Any]) -> str:
-    return fleet_artifact_key(plan_of(changes).fleet("chat"))
+    return artifact_key(fleet_ingredients(plan_of(changes).fleet("chat")))
 
 
 CHANGES = {
