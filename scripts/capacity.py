@@ -11,10 +11,11 @@ from dataclasses import replace
 from scripts.aws import capacity_blocks
 from scripts.aws.cloud import Cloud
 from scripts.console import Console
+from stacks.domain.capacity_plan import CapacityPlan
 from stacks.domain.errors import WorldError
 from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.names import ENVIRONMENT_TAG
-from stacks.domain.plan import CapacityPlan, ClusterPlan, Plan
+from stacks.domain.plan import ClusterPlan, Plan
 from stacks.domain.reservations import CAPACITY_BLOCK
 from stacks.domain.rules.live_reservations import Named, User, capacity_users, fits
 
@@ -139,12 +140,16 @@ def _with_ids(plan: Plan, ids: Mapping[str, tuple[str, ...]]) -> Plan:
 
 def _fleet_with_ids(fleet: FleetPlan, ids: Mapping[str, tuple[str, ...]]) -> FleetPlan:
     """Neuron's nodes and the GPU group's: one reservation each."""
-    if fleet.capacity_name in ids:
-        fleet = replace(fleet, capacity_id=next(iter(ids[fleet.capacity_name]), None))
-    if fleet.fallback is not None and fleet.fallback.capacity_name in ids:
-        id_ = next(iter(ids[fleet.fallback.capacity_name]), None)
-        fleet = replace(fleet, fallback=replace(fleet.fallback, capacity_id=id_))
+    if fleet.capacity.name in ids:
+        fleet = replace(fleet, capacity=_with_id(fleet.capacity, ids))
+    if fleet.fallback is not None and fleet.fallback.capacity.name in ids:
+        capacity = _with_id(fleet.fallback.capacity, ids)
+        fleet = replace(fleet, fallback=replace(fleet.fallback, capacity=capacity))
     return fleet
+
+
+def _with_id(capacity: CapacityPlan, ids: Mapping[str, tuple[str, ...]]) -> CapacityPlan:
+    return replace(capacity, id=next(iter(ids[capacity.name]), None))
 
 
 def _cluster_with_ids(cluster: ClusterPlan, ids: tuple[str, ...]) -> ClusterPlan:

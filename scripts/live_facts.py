@@ -153,11 +153,9 @@ def _ami(cloud: Cloud, ami: AmiPlan) -> LiveAmi | None:
 
 
 def _reservation_ids(plan: Plan, only: str | None = None) -> tuple[str, ...]:
-    capacities = [(c.capacity.kind, (c.capacity.id, *c.capacity.ids)) for c in plan.clusters]
-    for fleet in plan.fleets:
-        sides = (fleet, fleet.fallback) if fleet.fallback else (fleet,)
-        capacities += [(side.capacity_kind, (side.capacity_id,)) for side in sides]
-    ids = (id_ for kind, held in capacities if only in (None, kind) for id_ in held)
+    sides = (side for fleet in plan.fleets for side in (fleet, fleet.fallback) if side is not None)
+    capacities = (owner.capacity for owner in (*plan.clusters, *sides))
+    ids = (id_ for c in capacities if only in (None, c.kind) for id_ in (c.id, *c.ids))
     return tuple(dict.fromkeys(id_ for id_ in ids if id_ is not None))
 
 

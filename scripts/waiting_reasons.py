@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from scripts.aws.batch import ComputeEnvironment, Job, JobQueue
 from scripts.aws.ec2 import CapacityReservation
-from stacks.domain.plan import CapacityPlan, ClusterPlan
+from stacks.domain.capacity_plan import CapacityPlan
+from stacks.domain.plan import ClusterPlan
 
 _WAITING = ("SUBMITTED", "PENDING", "RUNNABLE")
 _QUEUE_OF_LIMITS = "RUNNABLE"

@@ -94,10 +94,10 @@ def default_group(*rules: GroupRule) -> LiveSecurityGroup:
 
 def in_order(plan: Plan, **changes: Any) -> LiveFacts:
     """Every answer that the plan needs is there and good; `changes` replace fields."""
-    of_fleets = [f.capacity_id for f in plan.fleets]
+    of_fleets = [f.capacity.id for f in plan.fleets]
     ids = [id_ for c in plan.clusters for id_ in (c.capacity.id, *c.capacity.ids) if id_]
     ids += [id_ for id_ in of_fleets if id_]
-    kinds = {*(c.capacity.kind for c in plan.clusters), *(f.capacity_kind for f in plan.fleets)}
+    kinds = {*(c.capacity.kind for c in plan.clusters), *(f.capacity.kind for f in plan.fleets)}
     is_block = "capacity-block" in kinds
     nodes = (*plan.clusters, *plan.fleets)
     facts = LiveFacts(

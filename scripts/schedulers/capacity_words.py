@@ -5,8 +5,9 @@ from __future__ import annotations
 from scripts.aws import ec2
 from scripts.aws.cloud import Cloud
 from scripts.aws.ec2 import CapacityReservation
+from stacks.domain.capacity_plan import CapacityPlan
 from stacks.domain.names import ENVIRONMENT_TAG
-from stacks.domain.plan import CapacityPlan, ClusterPlan, Plan
+from stacks.domain.plan import ClusterPlan, Plan
 
 BY_THE_HOUR = ("on-demand", "spot")
 

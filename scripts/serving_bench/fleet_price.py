@@ -35,8 +35,8 @@ def fleet_price(plan: Plan, fleet: FleetPlan, replicas: int, basis: Basis | None
         instance_type=fleet.instance_type,
         nodes=nodes,
         root_volume_gib=fleet.settings.root_volume_gib,
-        capacity_name=fleet.capacity_name,
-        capacity_kind=fleet.capacity_kind,
+        capacity_name=fleet.capacity.name,
+        capacity_kind=fleet.capacity.kind,
     )
     inventory = Inventory(
         region=plan.region,
@@ -48,7 +48,7 @@ def fleet_price(plan: Plan, fleet: FleetPlan, replicas: int, basis: Basis | None
         buckets=0,
     )
     cost = cost_of(inventory, plan.lifetime_days, load_catalog(), basis)
-    what = f"{nodes} x {fleet.instance_type}, {fleet.capacity_kind}, for {replicas} replicas of fleet {fleet.name}"
+    what = f"{nodes} x {fleet.instance_type}, {fleet.capacity.kind}, for {replicas} replicas of fleet {fleet.name}"
     if cost.usd_per_hour is None:
         return Price(None, f"no price is known of {', '.join(cost.unknown_prices)}")
     return Price(cost.usd_per_hour, f"nodes and their volumes: {what}")

@@ -53,7 +53,7 @@ class ManagedInstances(Construct):
                 ),
                 instance_launch_template=Provider.InstanceLaunchTemplateProperty(
                     ec2_instance_profile_arn=profile.attr_arn,
-                    capacity_option_type="SPOT" if fleet.capacity_kind == "spot" else "ON_DEMAND",
+                    capacity_option_type="SPOT" if fleet.capacity.kind == "spot" else "ON_DEMAND",
                     network_configuration=Provider.ManagedInstancesNetworkConfigurationProperty(
                         subnets=[subnet_id], security_groups=list(security_group_ids)
                     ),

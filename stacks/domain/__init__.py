@@ -8,6 +8,7 @@ serving       bundled data    -> engines              which engine serves which 
 slurm         bundled data    -> Slurm on AWS PCS      versions, controller sizes, CPUs of a node, settings
 unlisted_types, brought_network                       what only the file can say: types without an API name, a VPC
 selection     Environment     -> Selection            the image of each job and the AMI of each cluster
+capacity_plan Environment     -> CapacityPlan         how the nodes of a cluster, a fleet or its GPU group are bought
 pinned        Selection + Lock -> AMIs, images         with their ids and digests, where the lock has them
 node_image_sources, node_image_plan                   what node images are made of, and the ones to build
 fleet_plan    Environment     -> FleetPlan            slices, image, AMI, times that must agree, GPU fallback
@@ -31,7 +32,8 @@ rendered_files, rendered_fleets: Plan -> the files that `render` writes
 timetable     ShiftPlan       -> Timetable            the switches of one week, a dry run
 timeline, fleet_timeline: Plan -> events                what happens when, as offsets
 buildable     Plan            -> refusal               what can be planned, and not be built
-plan_report, cluster_report, fleet_report, slurm_report, cost_report: Plan + Cost -> document, text  what `plan` prints
+plan_report, capacity_report, cluster_report, fleet_report, slurm_report, cost_report
+              Plan + Cost     -> document, text       what `plan` prints
 lint          files of one's own -> findings          templates, manifests, job definitions, scripts: the same ids
 
 findings, errors, live, names, reservations, secret_words and shipped_jobs are the words that all stages share.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from stacks.domain.plan import CapacityPlan, ClusterPlan, ProjectedCluster
+from stacks.domain.capacity_report import capacity_document, capacity_text
+from stacks.domain.plan import ClusterPlan, ProjectedCluster
 from stacks.domain.slurm_report import slurm_document, slurm_text
 
 UNKNOWN = "unknown"
@@ -28,7 +29,7 @@ def cluster_document(cluster: ClusterPlan) -> dict[str, Any]:
         "ultraservers": cluster.ultraservers,
         "chips_per_ultraserver": cluster.ultraserver.chips if cluster.ultraserver else None,
         "placement_group": cluster.placement_group,
-        "capacity": _capacity(cluster.capacity),
+        "capacity": capacity_document(cluster.capacity),
         "ami": None
         if cluster.ami is None
         else {
@@ -58,7 +59,7 @@ def projected_document(cluster: ProjectedCluster) -> dict[str, Any]:
         "ultraservers": None,
         "chips_per_ultraserver": None,
         "placement_group": None,
-        "capacity": _capacity(cluster.capacity),
+        "capacity": capacity_document(cluster.capacity),
         "ami": None,
         "slurm": None,
     }
@@ -78,7 +79,7 @@ def cluster_text(cluster: ClusterPlan) -> Iterator[str]:
     )
     yield from _ultraserver_text(cluster)
     group = "in a cluster placement group" if cluster.placement_group else "no placement group"
-    yield f"         {_capacity_text(cluster.capacity)}; {group}"
+    yield f"         {capacity_text(cluster.capacity)}; {group}"
     if cluster.slurm is not None:
         yield from slurm_text(cluster.slurm)
     if cluster.ami is not None:
@@ -102,7 +103,7 @@ def projected_text(cluster: ProjectedCluster) -> Iterator[str]:
         "regions, quota"
     )
     yield f"         said of the chip: {cluster.chip.note} ({cluster.chip.source}, {cluster.chip.as_of})"
-    yield f"         {_capacity_text(cluster.capacity)}"
+    yield f"         {capacity_text(cluster.capacity)}"
 
 
 def _ultraserver_text(cluster: ClusterPlan) -> Iterator[str]:
@@ -120,14 +121,3 @@ def _ultraserver_text(cluster: ClusterPlan) -> Iterator[str]:
 
 def _cells(cells: int, nodes: int) -> str:
     return f", in {cells} cells of {nodes // cells} nodes" if cells > 1 else ""
-
-
-def _capacity(capacity: CapacityPlan) -> dict[str, Any]:
-    return {"name": capacity.name, "kind": capacity.kind, "id": capacity.id, "ids": list(capacity.ids)}
-
-
-def _capacity_text(capacity: CapacityPlan) -> str:
-    bought = (
-        capacity.id or ", ".join(capacity.ids) or ("no id needed" if capacity.is_bought else "not bought yet")
-    )
-    return f"capacity {capacity.name}: {capacity.kind}, {bought}"

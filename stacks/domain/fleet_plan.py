@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from stacks.domain.capacity_plan import CapacityPlan, capacity_plan
 from stacks.domain.catalog import Catalog, InstanceType
 from stacks.domain.environment import Environment, Fallback, Fleet
 from stacks.domain.lock import Lock
@@ -73,9 +74,7 @@ class FallbackPlan:
     """How requests return to Neuron: "gradual" or "at-once"."""
     image: ImagePlan | None
     ami: AmiPlan | None
-    capacity_name: str
-    capacity_kind: str
-    capacity_id: str | None
+    capacity: CapacityPlan
 
     @property
     def replicas_per_node(self) -> int:
@@ -102,9 +101,7 @@ class FleetPlan:
     image: ImagePlan | None
     ami: AmiPlan | None
     """None with managed instances, and where nothing fits."""
-    capacity_name: str
-    capacity_kind: str
-    capacity_id: str | None
+    capacity: CapacityPlan
     times: FleetTimes
     start: tuple[StartPart, ...]
     fallback: FallbackPlan | None
@@ -140,7 +137,6 @@ def fleet_plan(
     """Expects a fleet in which no rule found an error."""
     fleet = environment.fleets[name]
     instance_type = catalog.instance_types[fleet.instance_type]
-    capacity = environment.capacity[fleet.capacity]
     size = fleet_logical_core_size(fleet, instance_type)
     return FleetPlan(
         name=name,
@@ -154,9 +150,7 @@ def fleet_plan(
         slices=slices_of(fleet, instance_type),
         image=image_plan(selection.fleet_images.get(name), lock),
         ami=ami_plan(selection.fleet_amis.get(name), lock),
-        capacity_name=fleet.capacity,
-        capacity_kind=capacity.kind,
-        capacity_id=capacity.id,
+        capacity=capacity_plan(environment, fleet.capacity),
         times=times_of(fleet),
         start=start_of(fleet),
         fallback=_fallback(environment, name, fleet.fallback, selection, lock, catalog),
@@ -230,7 +224,6 @@ def _fallback(
     if fallback is None:
         return None
     instance_type = catalog.instance_types[fallback.instance_type]
-    capacity = environment.capacity[fallback.capacity]
     weights = {"overflow": 0, "weighted": fallback.weight_percent, "model": 100}
     return FallbackPlan(
         instance_type=fallback.instance_type,
@@ -245,7 +238,5 @@ def _fallback(
         back=fallback.back,
         image=image_plan(selection.fallback_images.get(name), lock),
         ami=ami_plan(selection.fallback_amis.get(name), lock),
-        capacity_name=fallback.capacity,
-        capacity_kind=capacity.kind,
-        capacity_id=capacity.id,
+        capacity=capacity_plan(environment, fallback.capacity),
     )

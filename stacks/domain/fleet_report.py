@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
+from stacks.domain.capacity_report import capacity_document, capacity_text
 from stacks.domain.fleet_plan import FallbackPlan, FleetPlan
 from stacks.domain.fleet_timeline import duration, parts_words
 from stacks.domain.pinned import AmiPlan
@@ -38,7 +39,7 @@ def fleet_document(fleet: FleetPlan) -> dict[str, Any]:
         "sdk": _sdk(fleet),
         "image": fleet.image.pinned_uri if fleet.image else None,
         "ami": _ami(fleet.ami),
-        "capacity": {"name": fleet.capacity_name, "kind": fleet.capacity_kind, "id": fleet.capacity_id},
+        "capacity": capacity_document(fleet.capacity),
         "times": asdict(fleet.times),
         "start": [asdict(part) for part in fleet.start],
         "artifacts": settings.artifacts,
@@ -54,7 +55,7 @@ def fleet_text(fleet: FleetPlan) -> Iterator[str]:
     settings, each = fleet.settings, fleet.replicas_per_node
     yield (
         f"fleet    {fleet.name}: {settings.model.name} by {settings.engine} on {fleet.nodes_minimum} to {fleet.nodes_maximum} x "
-        f"{fleet.instance_type}, {_bought(fleet.capacity_name, fleet.capacity_kind, fleet.capacity_id)}"
+        f"{fleet.instance_type}, {capacity_text(fleet.capacity)}"
     )
     rounded = "" if _fills_nodes(fleet) else (
         f", rounded up to {fleet.nodes_minimum * each} to {fleet.nodes_maximum * each}, as nodes start whole"
@@ -164,7 +165,7 @@ def _fallback(fallback: FallbackPlan) -> dict[str, Any]:
         "gpus_per_replica": fallback.gpus_per_replica,
         "image": fallback.image.pinned_uri if fallback.image else None,
         "ami": _ami(fallback.ami),
-        "capacity": {"name": fallback.capacity_name, "kind": fallback.capacity_kind, "id": fallback.capacity_id},
+        "capacity": capacity_document(fallback.capacity),
         "usd_per_million_tokens": None,
     }  # fmt: skip
 
@@ -178,10 +179,5 @@ def _fallback_words(fallback: FallbackPlan) -> str:
     cold = "; the first request then waits for a cold start" if not fallback.replicas_minimum else ""
     return (
         f"GPU fallback {when}: {fallback.replicas_minimum} to {fallback.replicas_maximum} replicas on {fallback.instance_type}, "
-        f"{_bought(fallback.capacity_name, fallback.capacity_kind, fallback.capacity_id)}{cold}"
+        f"{capacity_text(fallback.capacity)}{cold}"
     )
-
-
-def _bought(name: str, kind: str, id_: str | None) -> str:
-    state = id_ or ("no id needed" if kind in ("on-demand", "spot") else "not bought yet")
-    return f"capacity {name}: {kind}, {state}"

@@ -30,7 +30,7 @@ def fleet_events(fleet: FleetPlan) -> Iterator[dict[str, str]]:
             f"update of {fleet.name}",
             f"while one node serves, its replicas end before the new ones start: nobody answers on Neuron for {duration(fleet.start)}",
         )
-    if fleet.capacity_kind == "capacity-block":
+    if fleet.capacity.kind == "capacity-block":
         yield _event("block end", f"EC2 takes the nodes of fleet {fleet.name}: nothing serves on Neuron then")
 
 

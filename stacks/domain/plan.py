@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stacks.domain.brought_network import BroughtNetwork, brought_network
+from stacks.domain.capacity_plan import CapacityPlan, capacity_plan
 from stacks.domain.catalog import Catalog, Chip, UltraServer
 from stacks.domain.environment import Environment, Job
 from stacks.domain.fleet_plan import FleetPlan, fleet_plan
@@ -28,20 +29,6 @@ from stacks.domain.sizing import (
 )
 from stacks.domain.slurm_plan import SlurmPlan, slurm_plan, virtual_environment
 from stacks.domain.unlisted_types import projected_chip, ultraserver_of, with_named_types
-
-
-@dataclass(frozen=True, slots=True)
-class CapacityPlan:
-    name: str
-    kind: str
-    id: str | None
-    """None with on-demand and spot, or while a reservation or block is not bought."""
-    ids: tuple[str, ...] = ()
-    """Instead of `id`: one for each UltraServer."""
-
-    @property
-    def is_bought(self) -> bool:
-        return self.kind in ("on-demand", "spot") or self.id is not None or bool(self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,15 +274,9 @@ def _projected(environment: Environment, name: str, chip: Chip) -> ProjectedClus
         cells=cluster.cells,
         chip=chip,
         assumed_chips_per_node=cluster.assumed_chips_per_node,
-        capacity=_capacity_plan(environment, name),
+        capacity=capacity_plan(environment, environment.clusters[name].capacity),
         root_volume_gib=cluster.root_volume_gib,
     )
-
-
-def _capacity_plan(environment: Environment, cluster_name: str) -> CapacityPlan:
-    name = environment.clusters[cluster_name].capacity
-    capacity = environment.capacity[name]
-    return CapacityPlan(name, capacity.kind, capacity.id, capacity.ids)
 
 
 def _cluster_plan(
@@ -303,7 +284,7 @@ def _cluster_plan(
 ) -> ClusterPlan:
     cluster = environment.clusters[name]
     instance_type = catalog.instance_types[cluster.instance_type]
-    capacity = _capacity_plan(environment, name)
+    capacity = capacity_plan(environment, environment.clusters[name].capacity)
     size = logical_core_size(cluster, instance_type)
     ultraserver = ultraserver_of(instance_type, cluster.shape, catalog)
     return ClusterPlan(

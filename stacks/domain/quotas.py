@@ -74,10 +74,10 @@ def charged(cluster: ClusterPlan, catalog: Catalog) -> dict[str, int]:
 
 def fleet_charged(fleet: FleetPlan, catalog: Catalog) -> dict[str, int]:
     """The vCPUs of a fleet by quota code, its GPU group's too: at the maximum of both."""
-    groups = [(fleet.instance_type, fleet.capacity_kind, fleet.nodes_maximum * fleet.vcpus_per_node)]
+    groups = [(fleet.instance_type, fleet.capacity.kind, fleet.nodes_maximum * fleet.vcpus_per_node)]
     gpu = fleet.fallback
     if gpu is not None:
-        groups.append((gpu.instance_type, gpu.capacity_kind, gpu.nodes_maximum * gpu.vcpus_per_node))
+        groups.append((gpu.instance_type, gpu.capacity.kind, gpu.nodes_maximum * gpu.vcpus_per_node))
     found: dict[str, int] = {}
     for name, kind, vcpus in groups:
         known = catalog.instance_types.get(name)

@@ -45,15 +45,15 @@ class FleetPart:
 def fleet_node_groups(fleet: FleetPlan) -> Iterator[NodeGroup]:
     """Reserved nodes are paid as a whole, whatever runs on them."""
     name = f"fleet {fleet.name}"
-    settings = (fleet.instance_type, fleet.settings.root_volume_gib, fleet.capacity_name, fleet.capacity_kind)
+    settings = (fleet.instance_type, fleet.settings.root_volume_gib, fleet.capacity.name, fleet.capacity.kind)
     yield from side_groups(name, fleet.nodes_minimum, fleet.nodes_maximum, settings)
     fallback = fleet.fallback
     if fallback is not None:
         settings = (
             fallback.instance_type,
             fleet.settings.root_volume_gib,
-            fallback.capacity_name,
-            fallback.capacity_kind,
+            fallback.capacity.name,
+            fallback.capacity.kind,
         )
         least = -(-fallback.replicas_minimum // fallback.replicas_per_node)
         yield from side_groups(f"{name}, GPU fallback", least, fallback.nodes_maximum, settings)

@@ -258,7 +258,7 @@ def two_nodes_start_from_zero(facts: Facts) -> Iterator[Problem]:
 
 def _idle_words(facts: Facts, fleet: FleetPlan) -> str:
     found = facts.catalog.get(fleet.instance_type)
-    kind = "spot" if fleet.capacity_kind == "spot" else "on-demand"
+    kind = "spot" if fleet.capacity.kind == "spot" else "on-demand"
     price = found.price(kind, facts.environment.region) if found else None
     if price is None or not price.primary:
         return f"what that costs is not known (no {kind} price in {facts.environment.region})"

@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from stacks.domain.capacity_plan import CapacityPlan
 from stacks.domain.environment import Path
 from stacks.domain.findings import Severity
 from stacks.domain.live import BlockHealth, CouldNotAsk, known
-from stacks.domain.plan import CapacityPlan, Plan
+from stacks.domain.plan import Plan
 from stacks.domain.reservations import (
     BEFORE_ITS_TIME,
     CAPACITY_BLOCK,
@@ -209,13 +210,11 @@ def capacity_users(plan: Plan) -> Iterator[User]:
         words = f"cluster {cluster.name}"
         yield User(words, cluster.name, cluster.instance_type, cluster.nodes, cluster.capacity, groups)
     for fleet in plan.fleets:
-        capacity = CapacityPlan(fleet.capacity_name, fleet.capacity_kind, fleet.capacity_id)
-        yield User(f"fleet {fleet.name}", None, fleet.instance_type, fleet.nodes_maximum, capacity)
+        yield User(f"fleet {fleet.name}", None, fleet.instance_type, fleet.nodes_maximum, fleet.capacity)
         gpu = fleet.fallback
         if gpu is not None:
-            capacity = CapacityPlan(gpu.capacity_name, gpu.capacity_kind, gpu.capacity_id)
             words = f"the GPU group of fleet {fleet.name}"
-            yield User(words, None, gpu.instance_type, gpu.nodes_maximum, capacity)
+            yield User(words, None, gpu.instance_type, gpu.nodes_maximum, gpu.capacity)
 
 
 def _found(facts: Facts) -> Iterator[tuple[Named, Reservation]]:

@@ -153,7 +153,7 @@ def test_the_local_cloud_supplies_a_fleets_block(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(capacity.capacity_blocks, "reservations_with_tags", lambda cloud, tags: ())
     monkeypatch.setattr(capacity, "_supply", lambda cloud, plan, named: "cr-0123456789abcdef0")
     plan = with_bought_capacity(Console(), a_cloud(local=True), plan_of(BLOCK_FLEET))
-    assert plan.fleet("chat").capacity_id == "cr-0123456789abcdef0"
+    assert plan.fleet("chat").capacity.id == "cr-0123456789abcdef0"
 
 
 def test_a_gpu_groups_reservation_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,9 +162,9 @@ def test_a_gpu_groups_reservation_is_its_own(monkeypatch: pytest.MonkeyPatch) ->
     gpu = {"capacity.gpu": {"kind": "reservation", "id": None}}
     changes = {**ALONE, **gpu, **fleet(fallback={**GPU, "capacity": "gpu"})}
     found = with_bought_capacity(Console(), a_cloud(local=True), plan_of(changes)).fleet("chat")
-    assert found.capacity_id is None
+    assert found.capacity.id is None
     assert found.fallback is not None
-    assert found.fallback.capacity_id == "cr-0123456789abcdef0"
+    assert found.fallback.capacity.id == "cr-0123456789abcdef0"
 
 
 def test_spot_needs_nothing() -> None:
