@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from scripts.aws.cloud import Cloud
 from scripts.schedulers.scheduler import ScheduledRun, Sight, Watch
+from stacks.domain.errors import WorldError
 
 # ECS sends the last lines of a container a moment after it has ended; a shared file system shows them a moment later.
 _LAST_LINES_SECONDS = 5.0
@@ -25,7 +26,7 @@ class Follower:
     pause: Callable[[float], None] = time.sleep
 
     def follow(self) -> ScheduledRun:
-        """The run when it has ended. Raises WorldError when its scheduler forgets it meanwhile."""
+        """The run when it has ended. Raises WorldError when its scheduler has forgotten how, or all of it."""
         told = ""
         while True:
             sight = self.watch.look()
@@ -36,7 +37,7 @@ class Follower:
             if not sight.run.is_active:
                 self.pause(0.0 if self.cloud.is_local else _LAST_LINES_SECONDS)
                 self._print(self.watch.look())
-                return sight.run
+                return _known(sight.run)
             self.pause(self.cloud.poll_seconds)
 
     def print_once(self) -> ScheduledRun:
@@ -49,3 +50,12 @@ class Follower:
         for line in sight.lines:
             label = "job" if line.node is None else str(line.node)
             self.on_line(f"[{label}] {line.text}" if several else line.text)
+
+
+def _known(run: ScheduledRun) -> ScheduledRun:
+    if not run.end_is_known:
+        raise WorldError(
+            f"nobody knows how run {run.name} ended: its scheduler has forgotten it",
+            f"`neuronkit logs FILE {run.name}` shows its last words",
+        )
+    return run

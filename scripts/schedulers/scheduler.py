@@ -27,6 +27,8 @@ class ScheduledRun:
     """None where the scheduler does not say."""
     reason: str = ""
     """Why it waits or failed, as the scheduler says it."""
+    end_is_known: bool = True
+    """False: it has ended, and its scheduler has forgotten how."""
 
 
 @dataclass(frozen=True, slots=True)

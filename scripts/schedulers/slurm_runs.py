@@ -32,4 +32,5 @@ def of_directory(run: str, job_id: str, ended: Ended | None) -> ScheduledRun:
         has_failed=has_failed,
         order=int(job_id),
         reason=ended_words(ended.state, "", ended.exit_code) if ended and has_failed else "",
+        end_is_known=ended is not None,
     )

@@ -87,8 +87,6 @@ def _follow(
 
     from scripts.complaint import complain
     from scripts.following import Follower
-    from scripts.schedulers.slurm_runs import FORGOTTEN
-    from stacks.domain.errors import WorldError
 
     print_line = console.progress if console.json else click.echo
     watch = launcher.scheduler.watch(launched.scheduled, launched.logs)
@@ -107,12 +105,4 @@ def _follow(
     console.result(final.as_dict(), _text(final))
     if run.has_failed:
         return complain(console, watch.failure(run))
-    if run.state == FORGOTTEN:
-        return complain(
-            console,
-            WorldError(
-                f"Slurm has forgotten how run {run.name} ended",
-                f"its log: `neuronkit logs {file} {run.name}`",
-            ),
-        )
     return None

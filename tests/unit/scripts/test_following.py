@@ -13,7 +13,8 @@ from scripts.following import Follower
 from scripts.schedulers import batch_watch
 from scripts.schedulers.batch_runs import of_job
 from scripts.schedulers.batch_watch import BatchWatch
-from scripts.schedulers.scheduler import ScheduledRun
+from scripts.schedulers.scheduler import RunLine, ScheduledRun, Sight
+from scripts.schedulers.slurm_runs import of_directory
 from stacks.domain.errors import JobFailedError, WorldError
 from tests.unit.scripts.fakes import a_cloud
 
@@ -142,3 +143,23 @@ def test_a_run_that_never_had_nodes_still_has_a_reason(monkeypatch: pytest.Monke
     monkeypatch.setattr(batch_watch.batch, "nodes_of", lambda cloud, job_id, count: ())
     error = failure(replace(JOB, state="FAILED", reason="CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"))
     assert error.message == "run smoke-1 failed: CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY"
+
+
+class Forgotten:
+    """A scheduler that knows only that nothing runs any more."""
+
+    def look(self) -> Sight:
+        run = of_directory("smoke-1", "7", None)
+        return Sight(run, run.state, 1, (RunLine(0, "step 3"),))
+
+    def failure(self, run: ScheduledRun) -> JobFailedError:
+        raise AssertionError("nobody knows that it failed")
+
+
+def test_an_end_that_nobody_knows_is_no_success() -> None:
+    lines: list[str] = []
+    follower = Follower(a_cloud(), Forgotten(), lambda words: None, lines.append, pause=lambda seconds: None)
+    with pytest.raises(WorldError, match="nobody knows how run smoke-1 ended"):
+        follower.follow()
+    assert lines == ["step 3", "step 3"]
+    assert follower.print_once().end_is_known is False
