@@ -1,10 +1,14 @@
 """What the waker does, decided from what it sees: no clock, no network.
 
 A fleet is `on`, `falling` (requests go to the waker, the engine ends what it works on), `ending` (its services are being
-set to zero) or `off`. Only the schedule moves the phase down, and each fall has a number. A request that comes to the
-waker records the number of the fall that it ends, and reads again before it acts; the schedule writes `ending`, and reads
-again before it ends anything, and once more after it. So one of the two always sees the other: no wake is lost, and
-nothing is handed over to an engine that is about to end.
+set to zero), `returning` (something came at that moment) or `off`. Only the schedule moves the phase down, and each fall
+has a number. A request that comes to the waker records the number of the fall that it ends, and reads again before it
+acts; the schedule writes `ending`, and reads again before it ends anything, and once more after it. So one of the two
+always sees the other: no wake is lost, and nothing is handed over to an engine that is about to end.
+
+The schedule delivers a check at least once, so two may run at a time, and AWS has no "set to zero unless" for a service.
+What stands for it is time: no check acts on what it read more than DECISION_SECONDS ago, and one that finds `ending`
+and a reason to stay hands nothing over before OTHERS_SECONDS are over, when every check that saw no reason has acted.
 """
 
 from __future__ import annotations
@@ -16,6 +20,10 @@ SETTLE_SECONDS = 60
 """After requests were sent elsewhere: what was on its way has arrived at the engine and is in its metrics."""
 SCRAPES_PER_MINUTE = 3
 """Of four by each replica's exporter; a minute with fewer is not known."""
+DECISION_SECONDS = 15
+"""After which a check reads again instead of acting."""
+OTHERS_SECONDS = 45
+"""After which others have acted: DECISION_SECONDS, and one call with all its attempts. Less than the schedule's minute."""
 LAG_SECONDS = 90
 """By which metrics that travel in logs are late: younger minutes are not looked at."""
 UNKNOWN_SECONDS = 900
@@ -27,6 +35,7 @@ class Phase(StrEnum):
     ON = "on"
     FALLING = "falling"
     ENDING = "ending"
+    RETURNING = "returning"
     OFF = "off"
 
 
@@ -199,7 +208,7 @@ def on_request(view: View, settings: Settings) -> RequestPlan:
         return RequestPlan((), Situation.ELSEWHERE)
     if view.state.phase is not Phase.ON and not view.wanted:
         return RequestPlan((RecordWake(Wake(view.state.fall, view.now)),), None)
-    if view.state.phase is Phase.ENDING:
+    if view.state.phase in (Phase.ENDING, Phase.RETURNING):
         return RequestPlan((), Situation.ENDING)
     if min(view.desired) == 0:
         return RequestPlan(_start(view, settings), Situation.STARTING)
@@ -235,6 +244,7 @@ def on_tick(view: View, settings: Settings) -> TickPlan:
         Phase.ON: _tick_on,
         Phase.FALLING: _tick_falling,
         Phase.ENDING: _tick_ending,
+        Phase.RETURNING: _tick_returning,
         Phase.OFF: _tick_off,
     }[view.state.phase]
     return decide(view, settings)
@@ -303,19 +313,36 @@ def _tick_falling(view: View, _settings: Settings) -> TickPlan:
     return TickPlan((SetState(replace(view.state, phase=Phase.ENDING)),), True, "nothing runs any more")
 
 
-def _tick_ending(view: View, settings: Settings) -> TickPlan:
+def _tick_ending(view: View, _settings: Settings) -> TickPlan:
     """Comes here twice in one run: before the services are set to zero, and after it."""
     if view.nodes == 0:
         if view.wanted and view.may_run:
-            return _woken(view, settings, "a request came at the last moment")
+            return _return(view, "a request came at the last moment")
         return TickPlan((SetState(replace(view.state, phase=Phase.OFF, since=view.now)),), False, "asleep")
     stop = _reason_to_stay(view)
     if stop:
-        return _stay(view, stop)
+        return _return(view, stop)
     return TickPlan((SetServices(0),), True, "ends the replicas")
 
 
+def _return(view: View, why: str) -> TickPlan:
+    returning = replace(view.state, phase=Phase.RETURNING, since=view.now)
+    return TickPlan((SetState(returning),), False, f"{why}: returns when no other check can end it")
+
+
+def _tick_returning(view: View, settings: Settings) -> TickPlan:
+    if not _others_have_acted(view):
+        return TickPlan((), False, "waits for what other checks do")
+    if view.wanted and view.may_run and min(view.desired) == 0:
+        return _woken(view, settings, "a request came at the last moment")
+    if view.nodes == 0:
+        return TickPlan((SetState(replace(view.state, phase=Phase.OFF, since=view.now)),), False, "asleep")
+    return _stay(view, "it was about to end, and stays")
+
+
 def _tick_off(view: View, settings: Settings) -> TickPlan:
+    if not _others_have_acted(view):
+        return TickPlan((), False, "just asleep")
     if view.wanted and view.may_run and min(view.desired) == 0:
         return _woken(view, settings, "a wake that was begun is completed")
     if view.nodes > 0:
@@ -326,6 +353,10 @@ def _tick_off(view: View, settings: Settings) -> TickPlan:
             (SetWeights(_HANDED_BACK, view.weights),), False, "requests went to a fleet that is off"
         )
     return TickPlan((), False, "asleep")
+
+
+def _others_have_acted(view: View) -> bool:
+    return view.now - view.state.since >= OTHERS_SECONDS
 
 
 def _woken(view: View, settings: Settings, why: str) -> TickPlan:

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 from waker.answers import FINAL, answer, out_of_order, wakes, without_waking
 from waker.cloud import NAMESPACE, Read
 from waker.decisions import (
+    DECISION_SECONDS,
     Action,
     Phase,
     RecordWake,
     SetNodes,
     Settings,
     Situation,
+    TickPlan,
     View,
     on_request,
     on_tick,
@@ -97,10 +99,8 @@ def check(tools: Tools) -> dict[str, Any]:
     for _ in range(READS_MAX):
         read = tools.cloud.read(tools.now(), with_activity=True)
         plan = on_tick(read.view, read.settings)
-        for action in plan.actions:
-            _do(tools, action)
         whys.append(plan.why)
-        if not plan.again:
+        if not _act(tools, read.view, plan):
             break
     view = read.view
     measure(tools, read.settings, _measures(view, read.settings, idle_unknown=plan.idle_unknown))
@@ -114,6 +114,16 @@ def check(tools: Tools) -> dict[str, Any]:
         notes=read.notes,
     )
     return {"why": whys}
+
+
+def _act(tools: Tools, view: View, plan: TickPlan) -> bool:
+    """Whether to read and decide again: as planned, or because what was read is too old to act on."""
+    for action in plan.actions:
+        if tools.now() - view.now > DECISION_SECONDS:
+            _log(tools, "too late", action=repr(action))
+            return True
+        _do(tools, action)
+    return plan.again
 
 
 def _measures(view: View, settings: Settings, *, idle_unknown: bool) -> dict[str, float]:

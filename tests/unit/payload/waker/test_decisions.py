@@ -50,6 +50,7 @@ QUIET = Activity(0, minutes())
 ON = State(Phase.ON, 3, NOW - 5000)
 FALLING = State(Phase.FALLING, 4, NOW - 400)
 ENDING = replace(FALLING, phase=Phase.ENDING)
+RETURNING = replace(FALLING, phase=Phase.RETURNING)
 OFF = State(Phase.OFF, 4, NOW - 400)
 OLD, ASKED = Wake(3, NOW - 5000), Wake(4, NOW - 20)
 
@@ -85,6 +86,7 @@ ASLEEP: dict[str, Any] = {
 STARTING: dict[str, Any] = {"wake": Wake(3, NOW - 60), "running": (0,), "healthy": 0, "weights": AT_WAKER}
 FELL: dict[str, Any] = {"state": FALLING, "weights": AT_WAKER}
 ENDS: dict[str, Any] = {"state": ENDING, "weights": AT_WAKER}
+RETURNS: dict[str, Any] = {"state": RETURNING, "weights": AT_WAKER, "wake": ASKED}
 
 
 def kinds(actions: tuple[object, ...]) -> list[str]:
@@ -115,6 +117,8 @@ def kinds(actions: tuple[object, ...]) -> list[str]:
         ({**FELL, "wake": ASKED}, ["RecordWake", "SetWeights"], Situation.AWAKE),
         (ENDS, ["RecordWake"], None),
         ({**ENDS, "wake": ASKED}, [], Situation.ENDING),
+        (RETURNS, [], Situation.ENDING),
+        ({**RETURNS, "wake": OLD}, ["RecordWake"], None),
     ],
 )
 def test_a_request(changes: dict[str, Any], does: list[str], situation: Situation | None) -> None:
@@ -177,9 +181,17 @@ YOUNG = Activity(0, (Minute(NOW // 60 * 60 - 60, 0, 4),))
         ({**FELL, "weights": AT_GPU}, ["SetState"], Phase.ON),
         ({**FELL, "desired": (0,)}, ["SetState"], Phase.ENDING),
         (ENDS, ["SetServices"], None),
-        ({**ENDS, "wake": ASKED}, ["SetState", "SetWeights"], Phase.ON),
+        ({**ENDS, "wake": ASKED}, ["SetState"], Phase.RETURNING),
+        ({**ENDS, "weights": AT_ENGINE}, ["SetState"], Phase.RETURNING),
         ({**ENDS, "desired": (0,)}, ["SetState"], Phase.OFF),
-        ({**ENDS, "desired": (0,), "wake": ASKED}, ["SetServices", "SetState"], Phase.ON),
+        ({**ENDS, "desired": (0,), "wake": ASKED}, ["SetState"], Phase.RETURNING),
+        ({**RETURNS, "state": replace(RETURNING, since=NOW - 44)}, [], None),
+        (RETURNS, ["SetState", "SetWeights"], Phase.ON),
+        ({**RETURNS, "desired": (0,)}, ["SetServices", "SetState"], Phase.ON),
+        ({**RETURNS, "desired": (0,), "nodes_limit": 0}, ["SetState"], Phase.OFF),
+        ({**RETURNS, "desired": (0,), "wake": OLD}, ["SetState"], Phase.OFF),
+        ({**ASLEEP, "wake": ASKED, "state": replace(OFF, since=NOW - 44)}, [], None),
+        ({**ASLEEP, "desired": (1,), "state": replace(OFF, since=NOW - 44)}, [], None),
         (ASLEEP, [], None),
         ({**ASLEEP, "wake": ASKED}, ["SetNodes", "SetServices", "SetState"], Phase.ON),
         ({**ASLEEP, "wake": ASKED, "nodes_limit": 0}, [], None),

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from waker.decisions import Phase, SetState, on_tick
 
@@ -77,6 +77,9 @@ def test_one_check_and_one_request_in_every_order(part: int) -> None:
 
 
 @settings(max_examples=150, deadline=None)
+@example(
+    [0, 0, 0, 1, 1, 2, 2, 2, 0, 0, 0, 2]
+)  # one check hands over; the other had read before that, and ends it
 @given(st.lists(st.integers(0, 3), min_size=10, max_size=4 * CALLS))
 def test_two_checks_and_two_requests(order: list[int]) -> None:
     fleet = about_to_end()

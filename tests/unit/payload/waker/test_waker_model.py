@@ -8,7 +8,9 @@ from dataclasses import replace
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from waker.cloud import Read
 from waker.decisions import Action, Phase, SetState, on_tick
+from waker.work import check
 
 from tests.unit.payload.waker.fleet_model import SETTINGS, Fleet, Process, request, tick
 
@@ -217,8 +219,31 @@ def test_a_request_at_the_very_last_moment_is_not_lost() -> None:
     late.finish()
     last.finish()
     assert fleet.scale_downs == 1
+    minutes(fleet, 1)
     assert fleet.desired == 1
     minutes(fleet, 6)
+    assert fleet.weights.neuron > 0
+
+
+class SlowReader(Process):
+    """Of AWS's answers comes the last one so late that what the first ones said is no longer true."""
+
+    def read(self, now: float, *, with_activity: bool) -> Read:
+        found = super().read(now, with_activity=with_activity)
+        if found.view.state.phase is Phase.ENDING and not found.view.wanted:
+            request(self.fleet).finish()
+            self.fleet.pass_time(16)
+        return found
+
+
+def test_a_check_does_not_act_on_what_it_read_long_before() -> None:
+    fleet = awake()
+    while fleet.state.phase is not Phase.RETURNING:
+        fleet.pass_time(60)
+        SlowReader(fleet, check).finish()
+    assert fleet.scale_downs == 0
+    minutes(fleet, 2)
+    assert (fleet.state.phase, fleet.scale_downs) == (Phase.ON, 0)
     assert fleet.weights.neuron > 0
 
 
