@@ -16,6 +16,8 @@ class PcsPackages:
     slurm_url: str
     key_url: str
     key_fingerprint: str
+    agent_least: str
+    """VERSION-RELEASE of the first agent that runs node lifecycle actions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ def pcs_packages(region: str, slurm_version: str) -> PcsPackages:
         slurm_url=f"{base}/{row['slurm'].replace('VERSION', slurm_version)}",
         key_url=row["key_url"].replace("REGION", region),
         key_fingerprint=row["key_fingerprint"],
+        agent_least=row["agent_least"],
     )
 
 

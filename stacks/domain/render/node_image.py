@@ -121,6 +121,7 @@ class TestDocument:
     slurm_version: str
     slurm_directory: str
     library_file: str
+    agent_least: str
     runtime_checks: tuple[RuntimeCheck, ...]
 
 
@@ -175,7 +176,7 @@ def _documents(
         yield ApptainerDocument("apptainer", "Apptainer", apptainer().archive, apptainer().package)
     if "pyxis" in image.container_runtimes:
         yield _pyxis(version)
-    yield _test(image)
+    yield _test(image, region)
 
 
 def _pcs(version: str, region: str) -> PcsDocument:
@@ -206,7 +207,7 @@ def _pyxis(version: str) -> PyxisDocument:
     )
 
 
-def _test(image: NodeImagePlan) -> TestDocument:
+def _test(image: NodeImagePlan, region: str) -> TestDocument:
     checks = (_RUNTIME_CHECKS[runtime] for runtime in image.container_runtimes)
     plugstack = _plugstack_directory(image.slurm_version)
     return TestDocument(
@@ -216,6 +217,7 @@ def _test(image: NodeImagePlan) -> TestDocument:
         slurm_version=image.slurm_version,
         slurm_directory=slurm_directory(image.slurm_version),
         library_file=_library_file(image.slurm_version),
+        agent_least=pcs_packages(region, image.slurm_version).agent_least,
         runtime_checks=tuple(
             RuntimeCheck(name, command.format(plugstack=plugstack)) for name, command in checks
         ),

@@ -117,6 +117,50 @@ def test_nothing_of_pcs_is_installed_that_the_published_key_has_not_signed() -> 
     assert f"aws-pcs-repo-{REGION}.s3.{REGION}" in text
 
 
+def agent(version: str, release: str = "1") -> str:
+    """As the PCS user guide shows the file (working-with_ami_custom_install-agent)."""
+    return f"AGENT_INSTALL_DATE='Mon Nov 30 12:28:43 UTC 2026'\nAGENT_VERSION='{version}'\nAGENT_RELEASE='{release}'\n"
+
+
+def checked_agent(version_file: str | None, directory: Path) -> subprocess.CompletedProcess[str]:
+    """The image's own check of its agent, run here; None: no agent has written the file."""
+    for phase, text in enumerate(text for text in commands(components()[-1]) if "AGENT_VERSION" in text):
+        place = directory / str(phase)
+        (place / "bin").mkdir(parents=True)
+        (place / "bin" / "pcs_bootstrap_init.sh").touch(mode=0o755)
+        if version_file is not None:
+            (place / "version").write_text(version_file)
+        script = text.replace("/opt/aws/pcs", str(place))
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
+    assert phase == 1, "before the image is made, and on what starts from it"
+    return done
+
+
+@pytest.mark.parametrize(
+    "words",
+    [agent("1.5.0"), agent("1.5.0", "2"), agent("1.5.1"), agent("1.10.0"), agent("2.0.0"), agent("1.5.0").replace("'", '"')],
+)  # fmt: skip
+def test_an_agent_that_runs_lifecycle_actions_is_taken(words: str, tmp_path: Path) -> None:
+    done = checked_agent(words, tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("PCS agent ")
+
+
+@pytest.mark.parametrize("version", ["1.4.0", "1.4.99", "1.3.1", "0.9.9"])
+def test_an_older_agent_fails_the_build_with_words(version: str, tmp_path: Path) -> None:
+    done = checked_agent(agent(version), tmp_path)
+    assert done.returncode == 1
+    assert f"PCS agent {version}-1 does not run node lifecycle actions" in done.stderr
+    assert "1.5.0-1 or newer is needed" in done.stderr
+
+
+@pytest.mark.parametrize("words", [None, "", "AGENT_VERSION='1.5.0'\n", agent("new"), "version 1.5.0-1\n"])
+def test_an_agent_that_does_not_say_its_version_fails_the_build(words: str | None, tmp_path: Path) -> None:
+    done = checked_agent(words, tmp_path)
+    assert done.returncode == 1
+    assert "does not say which PCS agent this is" in done.stderr
+
+
 VERSION = re.compile(r"1\.0\.(\d+)")
 
 
