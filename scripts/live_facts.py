@@ -18,6 +18,7 @@ from scripts.aws import (
     ec2_offerings,
     ec2_types,
     iam,
+    lambda_functions,
     service_quotas,
     ssm,
 )
@@ -29,6 +30,7 @@ from stacks.domain.catalog import Catalog, load_catalog
 from stacks.domain.environment import Environment
 from stacks.domain.errors import KitError
 from stacks.domain.live import (
+    NOT_ASKED,
     Answer,
     BlockHealth,
     CouldNotAsk,
@@ -43,11 +45,14 @@ from stacks.domain.plan import Plan
 from stacks.domain.quotas import families_of, needed_vcpus
 from stacks.domain.reservations import CAPACITY_BLOCK
 from stacks.domain.rules.live_account import service_roles
+from stacks.domain.rules.live_functions import Controller, controllers
 from stacks.domain.rules.live_types import unlisted_clusters
 
 _QUESTIONS_AT_ONCE: Final = 24
 _ATTEMPTS: Final = 4
 """An endpoint that a private network does not reach costs 10 seconds a try; what stays unanswered is said."""
+
+_NOT_THERE: Final = ("CREATE_IN_PROGRESS", "CREATE_FAILED", "DELETE_COMPLETE")
 
 T = TypeVar("T")
 
@@ -96,6 +101,8 @@ def collect(
         reservations = each(capacity_blocks.find_reservation, _reservation_ids(plan))
         blocks = each(_block_health, _reservation_ids(plan, only=CAPACITY_BLOCK))
         roles = each(iam.role_exists, service_roles(plan))
+        concurrency = one(lambda_functions.concurrency) if controllers(plan) else None
+        deployed = {c.stack: one(_is_deployed, c) for c in controllers(plan)}
         subnets = each(ec2_networks.find_subnet, _given(network.subnet_id))
         groups = each(ec2_networks.find_group, _given(network.security_group_id))
         groups |= each(ec2_networks.find_default_group, _given(None if network.vpc == "new" else network.vpc))
@@ -113,6 +120,8 @@ def collect(
             stacks=stacks.result(),
             bootstrap_version=bootstrap.result(),
             service_roles=_results(roles),
+            lambda_concurrency=concurrency.result() if concurrency else NOT_ASKED,
+            controllers=_results(deployed),
             subnets=_results(subnets),
             security_groups=_results(groups),
         )
@@ -134,6 +143,14 @@ def _stacks(cloud: Cloud, names: frozenset[str]) -> tuple[LiveStack, ...]:
         LiveStack(stack.name, stack.status, stack.tags.get(ENVIRONMENT_TAG))
         for stack in cloudformation.all_stacks(cloud)
         if stack.name in names
+    )
+
+
+def _is_deployed(cloud: Cloud, controller: Controller) -> bool:
+    """With its reservation, which CloudFormation makes together with the function."""
+    return any(
+        resource.logical_id == controller.logical_id and resource.status not in _NOT_THERE
+        for resource in cloudformation.resources(cloud, controller.stack)
     )
 
 

@@ -10,6 +10,7 @@ from stacks.domain.catalog import load_catalog
 from stacks.domain.live import (
     BlockHealth,
     GroupRule,
+    LambdaConcurrency,
     LiveAmi,
     LiveFacts,
     LiveInstanceType,
@@ -21,6 +22,7 @@ from stacks.domain.live import (
 from stacks.domain.plan import ClusterPlan, Plan
 from stacks.domain.quotas import needed_vcpus
 from stacks.domain.reservations import Reservation
+from stacks.domain.rules.live_functions import controllers
 from stacks.domain.rules.live_types import unlisted_clusters
 
 AS_OF = datetime(2026, 11, 30, 12, 0, tzinfo=UTC)
@@ -114,6 +116,8 @@ def in_order(plan: Plan, **changes: Any) -> LiveFacts:
         stacks=(),
         bootstrap_version=30,
         service_roles={"AWSServiceRoleForBatch": True, "AWSServiceRoleForPCS": True},
+        lambda_concurrency=LambdaConcurrency(1_000, 1_000),
+        controllers={c.stack: False for c in controllers(plan)},
         subnets={SUBNET: subnet()},
         security_groups={GROUP: group(), VPC: default_group()},
     )

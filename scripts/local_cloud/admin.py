@@ -10,6 +10,7 @@
     POST   /neuronkit/capacity-blocks   {"instance_type", "count", "zone_id", "region", "account"?, "hours"?, "tags"?,
                                         "reservation_type"?: "capacity-block" or "default" (on-demand)}: supplies a capacity block, which EC2 then describes; answers {"id", …}
     POST   /neuronkit/quotas            {"account"?, "region", "code", "vcpus"}: sets an EC2 quota; without, it is generous
+    POST   /neuronkit/lambda-limit      {"account"?, "region", "executions"}: how many may run at the same time; without, 1,000
     POST   /neuronkit/schedules/fire    {"account"?, "region", "name", "group"?}: does what an EventBridge schedule would do at
                                         its time; schedules do not fire by themselves
     POST   /neuronkit/settings          {"settle_seconds"?, "time_scale"?}: see `runtime.Settings`
@@ -49,6 +50,7 @@ from werkzeug.wrappers import Request, Response
 
 from scripts.local_cloud import aws_scheduler, runtime, service_quotas
 from scripts.local_cloud.accounts import DEFAULT_ACCOUNT
+from scripts.local_cloud.aws_lambda import concurrency
 from scripts.local_cloud.batch import task_metadata
 from scripts.local_cloud.cloudformation import planted_state
 from scripts.local_cloud.ec2 import capacity_blocks
@@ -114,6 +116,10 @@ def _set_quota(body: dict[str, Any]) -> dict[str, Any]:
     return service_quotas.set_limit(**{"account": DEFAULT_ACCOUNT, **body})
 
 
+def _set_lambda_limit(body: dict[str, Any]) -> dict[str, Any]:
+    return concurrency.set_limit(**{"account": DEFAULT_ACCOUNT, **body})
+
+
 def _fire_schedule(body: dict[str, Any]) -> dict[str, Any]:
     return aws_scheduler.fire(**{"account": DEFAULT_ACCOUNT, **body})
 
@@ -144,6 +150,7 @@ _URLS = Map(
         Rule("/neuronkit/stacks", endpoint=_set_stack, methods=["POST"]),
         Rule("/neuronkit/capacity-blocks", endpoint=_supply_capacity_block, methods=["POST"]),
         Rule("/neuronkit/quotas", endpoint=_set_quota, methods=["POST"]),
+        Rule("/neuronkit/lambda-limit", endpoint=_set_lambda_limit, methods=["POST"]),
         Rule("/neuronkit/schedules/fire", endpoint=_fire_schedule, methods=["POST"]),
         Rule("/neuronkit/settings", endpoint=_change_settings, methods=["POST"]),
         Rule("/neuronkit/ecs-metadata/<job_id>/<int:node>", endpoint=_task_metadata, methods=["GET"]),

@@ -20,7 +20,7 @@ from scripts.local_cloud import (
 from scripts.local_cloud.accounts import DEFAULT_ACCOUNT, account_of
 from scripts.local_cloud.autoscaling import capacity
 from scripts.local_cloud.autoscaling.service import AutoScaling
-from scripts.local_cloud.aws_lambda import log_group
+from scripts.local_cloud.aws_lambda import concurrency, log_group
 from scripts.local_cloud.aws_scheduler import Scheduler
 from scripts.local_cloud.ec2 import default_groups, images, security_group_rules
 from scripts.local_cloud.ec2.service import Ec2
@@ -43,6 +43,7 @@ def apply() -> None:
     load_balancing.allow_jwt_validation()
     capacity.emulate()
     log_group.keep_logging_config()
+    concurrency.emulate()
     default_groups.let_members_meet()
     images.show_disks()
     security_group_rules.show_descriptions()

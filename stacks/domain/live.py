@@ -115,6 +115,15 @@ class LiveSecurityGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class LambdaConcurrency:
+    """Executions at the same time of all functions of the account in the region."""
+
+    limit: int
+    unreserved: int
+    """What functions with a reservation of their own leave of it: those that are deployed already are subtracted."""
+
+
+@dataclass(frozen=True, slots=True)
 class LiveInstanceType:
     """What EC2 left out of its answer is None."""
 
@@ -155,6 +164,10 @@ class LiveFacts:
     """None: the account and region are not bootstrapped with the file's qualifier."""
     service_roles: Mapping[str, Answer[bool]] = field(default_factory=dict)
     """Whether a service-linked role is there, by its name."""
+    lambda_concurrency: Answer[LambdaConcurrency] = NOT_ASKED
+    """Asked where the plan has controllers that reserve a part of it."""
+    controllers: Mapping[str, Answer[bool]] = field(default_factory=dict)
+    """Whether such a controller is deployed, by its stack's name."""
     subnets: Mapping[str, Answer[LiveSubnet | None]] = field(default_factory=dict)
     security_groups: Mapping[str, Answer[LiveSecurityGroup | None]] = field(default_factory=dict)
     """By id; by the VPC's id its default group."""
@@ -174,6 +187,7 @@ def unanswered(why: str) -> LiveFacts:
         unused_reservations=no,
         stacks=no,
         bootstrap_version=no,
+        lambda_concurrency=no,
     )
 
 

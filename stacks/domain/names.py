@@ -146,6 +146,11 @@ def fallback_state_parameter(environment: str, fleet: str) -> str:
     return f"{fallback_parameter(environment, fleet)}-state"
 
 
+def shift_state_parameter(environment: str, shift: str) -> str:
+    """What the controller of a shift last saw and did, as JSON."""
+    return f"{shift_parameter(environment, shift)}-state"
+
+
 def waker_parameter(environment: str, fleet: str, what: str) -> str:
     """`what`: settings, state or wake."""
     return f"/neuronkit/{environment}/fleets/{fleet}/waker/{what}"

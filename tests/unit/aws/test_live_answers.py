@@ -1,4 +1,4 @@
-"""What the live rules ask of EC2, Service Quotas and IAM: answers in files, each of the shape that botocore says."""
+"""What the live rules ask of EC2, Service Quotas, Lambda and IAM: answers in files, each of the shape that botocore says."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from botocore.stub import Stubber
 
-from scripts.aws import ec2_networks, ec2_offerings, iam, service_quotas
+from scripts.aws import ec2_networks, ec2_offerings, iam, lambda_functions, service_quotas
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, ThrottledError
 from stacks.domain.errors import WorldError
-from stacks.domain.live import GroupRule, LiveAmi, LiveZone, QuotaLimit, RunningNodes
+from stacks.domain.live import GroupRule, LambdaConcurrency, LiveAmi, LiveZone, QuotaLimit, RunningNodes
 from tests.recorded_answers import names, recorded
 
 Stubbed = tuple[Cloud, Callable[[str], Stubber]]
@@ -222,3 +222,22 @@ def test_a_role_is_there_or_not_and_a_refusal_is_neither(stubbed: Stubbed) -> No
         {"Role": {"Path": "/", "RoleName": "r" * 3, "RoleId": "A" * 20, "Arn": "arn:aws:iam::1:role/r", "CreateDate": datetime(2026, 1, 1, tzinfo=UTC)}},
     )  # fmt: skip
     assert iam.role_exists(cloud, "AWSServiceRoleForBatch") is True
+
+
+# --- Lambda ---
+
+
+def test_what_lambda_has_left_to_reserve(stubbed: Stubbed) -> None:
+    assert lambda_functions.concurrency(replay(stubbed, "lambda-10")) == LambdaConcurrency(10, 9)
+
+
+def test_a_limit_without_a_number_is_none(stubbed: Stubbed) -> None:
+    with pytest.raises(WorldError, match="says no limit"):
+        lambda_functions.concurrency(replay(stubbed, "lambda-missing-fields"))
+
+
+def test_the_permission_for_lambdas_limit_is_named(stubbed: Stubbed) -> None:
+    with pytest.raises(AccessDeniedError, match="lambda:GetAccountSettings"):
+        lambda_functions.concurrency(
+            refuse(stubbed, "lambda", "get_account_settings", "AccessDeniedException")
+        )

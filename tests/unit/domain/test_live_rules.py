@@ -15,6 +15,7 @@ from stacks.domain.findings import Finding, NotChecked, Severity, in_words
 from stacks.domain.live import (
     BlockHealth,
     CouldNotAsk,
+    LambdaConcurrency,
     LiveFacts,
     LiveStack,
     LiveZone,
@@ -47,7 +48,7 @@ from tests.live_answers import (
     rule,
     subnet,
 )
-from tests.unit.domain import fleet_cases, node_image_cases, slurm_cases
+from tests.unit.domain import fleet_cases, node_image_cases, shift_cases, slurm_cases
 
 TRN = "L-2C3B7624"
 INF = "L-1945791B"
@@ -103,6 +104,14 @@ def ec2_says(**more: Any) -> Answers:
 def zone_offers(*zone_ids: str) -> Answers:
     return {"offered_zone_ids": {"trn1.32xlarge": frozenset(zone_ids)}}
 
+
+def concurrency(limit: int, unreserved: int) -> Answers:
+    return {"lambda_concurrency": LambdaConcurrency(limit, unreserved)}
+
+
+FALLBACK = fleet_cases.fleet(fallback=fleet_cases.GPU)
+SHIFT = shift_cases.day()
+TWO_CONTROLLERS = {**SHIFT, "fleets.chat": {**SHIFT["fleets.chat"], "fallback": fleet_cases.GPU}}
 
 # id -> (answers that it finds fault with, and where; answers that it lets pass)
 TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
@@ -298,6 +307,24 @@ TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
             ({**BROUGHT, NODES: 1}, groups(default=default_group(OPEN_EGRESS))),
         ],
     ),
+    "NK792": (
+        [
+            ((FALLBACK, concurrency(10, 10)), "fleets.chat.fallback"),
+            ((FALLBACK, concurrency(100, 100)), "fleets.chat.fallback"),
+            ((SHIFT, concurrency(1_000, 100)), "shifts.day"),
+            ((TWO_CONTROLLERS, concurrency(101, 101)), "fleets.chat.fallback"),
+            ((TWO_CONTROLLERS, {**concurrency(101, 100), "controllers": {"pilot-fleet-chat": True, "pilot-shift-day": False}}), "shifts.day"),
+        ],
+        [
+            ({}, concurrency(10, 10)),
+            (FALLBACK, concurrency(101, 101)),
+            (TWO_CONTROLLERS, concurrency(102, 102)),
+            (TWO_CONTROLLERS, {**concurrency(102, 101), "controllers": {"pilot-fleet-chat": True, "pilot-shift-day": False}}),
+            (TWO_CONTROLLERS, {**concurrency(12, 10), "controllers": {"pilot-fleet-chat": True, "pilot-shift-day": True}}),
+            (FALLBACK, {"lambda_concurrency": CouldNotAsk("no")}),
+            (FALLBACK, {**concurrency(10, 10), "controllers": {"pilot-fleet-chat": CouldNotAsk("no")}}),
+        ],
+    ),
     **slurm_cases.LIVE_CASES,
     **node_image_cases.LIVE_CASES,
 }  # fmt: skip
@@ -392,7 +419,8 @@ def test_an_account_in_order_has_no_findings_and_no_open_questions(
 
 EVERYTHING = {**BROUGHT, "capacity.block": BLOCK["capacity.hourly"], "clusters.more": {**INF2, "instance_type": "trn1.32xlarge", "capacity": "block"},
     "capacity.other": {"kind": "spot"}, "clusters.new": {**INF2, "instance_type": "trn3.48xlarge", "shape": "trn3-gen1", "capacity": "other"},
-    "clusters.slurm": {**INF2, "scheduler": "slurm", "slurm": {"shared_storage": {"kind": "efs"}}}}  # fmt: skip
+    "clusters.slurm": {**INF2, "scheduler": "slurm", "slurm": {"shared_storage": {"kind": "efs"}}},
+    "fleets.chat": TWO_CONTROLLERS["fleets.chat"]}  # fmt: skip
 
 
 @pytest.mark.parametrize("facts", [LiveFacts(), unanswered("no credentials were found")])
@@ -462,6 +490,17 @@ def test_quotas_add_up_over_the_whole_plan_and_say_what_is_missing(tmp_path: Pat
     assert "short by 120 vCPUs" in short[0].message
     assert "allows 600, others use 16" in short[0].message
     assert "--desired-value 720" in short[0].fix
+
+
+def test_a_short_limit_of_lambda_says_what_to_ask_for(tmp_path: Path) -> None:
+    (new,) = (f for f in findings((FALLBACK, concurrency(10, 10)), tmp_path) if f.id == "NK792")
+    assert "short by 91" in new.message
+    assert "Lambda allows 10 executions" in new.message
+    assert "ask for 101 or more" in new.fix
+    assert "--service-code lambda --quota-code L-B99A9384 --desired-value 1000" in new.fix
+    (full,) = (f for f in findings((FALLBACK, concurrency(3_000, 40)), tmp_path) if f.id == "NK792")
+    assert "ask for 3,061 or more" in full.fix
+    assert "--desired-value 3061" in full.fix
 
 
 CODES = [

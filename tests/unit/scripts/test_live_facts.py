@@ -10,13 +10,22 @@ from typing import Any
 import pytest
 
 from scripts import live_facts
-from scripts.aws.cloudformation import Stack
+from scripts.aws.cloudformation import Stack, StackResource
 from scripts.aws.translation import AccessDeniedError, AwsError, ThrottledError, UnreachableError
 from scripts.console import Console
 from scripts.live_facts import ask, collect
 from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import KitError, WorldError
-from stacks.domain.live import BlockHealth, CouldNotAsk, LiveFacts, LiveStack, LiveZone, QuotaLimit
+from stacks.domain.live import (
+    NOT_ASKED,
+    BlockHealth,
+    CouldNotAsk,
+    LambdaConcurrency,
+    LiveFacts,
+    LiveStack,
+    LiveZone,
+    QuotaLimit,
+)
 from stacks.domain.lock import Lock, LockedAmi
 from stacks.domain.plan import make_plan
 from tests.environments import changed, loaded
@@ -34,6 +43,7 @@ from tests.live_answers import (
     group,
     subnet,
 )
+from tests.unit.domain import fleet_cases
 from tests.unit.scripts.fakes import a_cloud, a_stack
 
 TRN = "L-2C3B7624"
@@ -151,6 +161,57 @@ def test_a_refusal_stays_with_its_question(answers: Any, name: str, error: KitEr
         answer = getattr(after, field)
         found = list(answer.values()) if isinstance(answer, dict) else [answer]
         assert CouldNotAsk(error.message) in found
+
+
+CONTROLLERS = {**fleet_cases.ALONE, **fleet_cases.fleet(fallback=fleet_cases.GPU)}
+FLEET_STACK = "pilot-fleet-chat"
+
+
+def function_in(*statuses: str) -> Callable[..., Any]:
+    """Of the fleet's controller; of its waker it is another one's."""
+
+    def resources(cloud: Any, stack: str) -> tuple[StackResource, ...]:
+        assert stack == FLEET_STACK
+        kind = "AWS::Lambda::Function"
+        waker = StackResource("WakerFunction", "w", kind, "CREATE_COMPLETE", "")
+        return (waker, *(StackResource("FallbackFunction", "f", kind, status, "") for status in statuses))
+
+    return resources
+
+
+@pytest.mark.parametrize(
+    ("statuses", "is_there"),
+    [
+        ((), False),
+        (("CREATE_COMPLETE",), True),
+        (("UPDATE_COMPLETE",), True),
+        (("DELETE_FAILED",), True),
+        (("CREATE_FAILED",), False),
+        (("DELETE_COMPLETE",), False),
+    ],
+)
+def test_lambdas_limit_is_asked_for_where_a_controller_reserves_of_it(
+    answers: Any, statuses: tuple[str, ...], is_there: bool
+) -> None:
+    limit = LambdaConcurrency(1_000, 999)
+    answers(
+        {
+            "lambda_functions.concurrency": lambda cloud: limit,
+            "cloudformation.resources": function_in(*statuses),
+        }
+    )
+    facts = collected(CONTROLLERS)
+    assert (facts.lambda_concurrency, facts.controllers) == (limit, {FLEET_STACK: is_there})
+    without = collected()
+    assert (without.lambda_concurrency, without.controllers) == (NOT_ASKED, {})
+
+
+@pytest.mark.parametrize("error", REFUSALS)
+def test_a_refusal_of_lambda_stays_with_its_question(answers: Any, error: KitError) -> None:
+    answers({"lambda_functions.concurrency": refuse_with(error), "cloudformation.resources": function_in()})
+    facts = collected(CONTROLLERS)
+    assert facts.lambda_concurrency == CouldNotAsk(error.message)
+    assert facts.controllers == {FLEET_STACK: False}
 
 
 def test_a_bug_of_ours_is_not_taken_for_a_refusal(answers: Any) -> None:
