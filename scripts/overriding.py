@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from scripts.aws import ssm
 from scripts.aws.cloud import Cloud
+from stacks.domain import shift_override
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.findings import closest, one_of
 from stacks.domain.names import fallback_parameter, shift_parameter
 from stacks.domain.plan import Plan
 
 FALLBACK_MODES: Final = ("auto", "neuron", "gpu")
-SHIFT_MODES: Final = ("auto", "serve", "train")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def controlled_of(plan: Plan) -> tuple[Controlled, ...]:
     return (
         *(Controlled(f"fleets.{n}", fallback_parameter(plan.name, n), FALLBACK_MODES) for n in fleets),
         *(
-            Controlled(f"shifts.{s.name}", shift_parameter(plan.name, s.name), SHIFT_MODES)
+            Controlled(f"shifts.{s.name}", shift_parameter(plan.name, s.name), shift_override.MODES)
             for s in plan.shifts
         ),
     )

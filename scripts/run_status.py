@@ -1,9 +1,10 @@
-"""`neuronkit status`: stacks, clusters with their capacity, and runs with their newest step, as AWS says them now."""
+"""`neuronkit status`: stacks, clusters with their capacity, fleets, shifts, and runs with their newest step, as AWS says them now."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import datetime
 from typing import Any
 
 from scripts.aws import cloudformation
@@ -15,6 +16,7 @@ from scripts.schedulers.login_node import TransportKind
 from scripts.schedulers.opening import open_view
 from scripts.schedulers.scheduler import ClusterStatus, ClusterView, ScheduledRun
 from scripts.serving_fleets.fleet_view import FleetStatus, look_at_fleet
+from scripts.serving_fleets.shift_view import ShiftStatus, look_at_shift
 from stacks.domain.names import ENVIRONMENT_TAG, OUTPUT_BUCKET
 from stacks.domain.plan import JobPlan, Plan
 
@@ -52,6 +54,7 @@ class Status:
     clusters: tuple[ClusterStatus, ...]
     runs: tuple[RunStatus, ...]
     fleets: tuple[FleetStatus, ...] = ()
+    shifts: tuple[ShiftStatus, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         own = {name: getattr(self, name) for name in ("environment", "region", "account")}
@@ -61,6 +64,7 @@ class Status:
             "clusters": [cluster.as_dict() for cluster in self.clusters],
             "runs": [asdict(run) for run in self.runs],
             "fleets": [fleet.as_dict() for fleet in self.fleets],
+            "shifts": [shift.as_dict() for shift in self.shifts],
         }
 
     def text(self) -> str:
@@ -70,12 +74,13 @@ class Status:
         ]
         lines += [line for cluster in self.clusters for line in cluster.lines()]
         lines += [line for fleet in self.fleets for line in fleet.lines()]
+        lines += [line for shift in self.shifts for line in shift.lines()]
         lines += [line for run in self.runs for line in _run_lines(run)]
         has_no_runs = not self.runs and (self.clusters or not self.fleets)
         return "\n".join([*lines, "no runs"] if has_no_runs else lines)
 
 
-def take_status(cloud: Cloud, plan: Plan, transport: TransportKind = "ssm") -> Status:
+def take_status(cloud: Cloud, plan: Plan, transport: TransportKind = "ssm", *, now: datetime) -> Status:
     stacks = {name: _own_stack(cloud, plan, name) for name in plan.stacks.all}
     storage = stacks[plan.stacks.storage]
     bucket = storage.outputs.get(OUTPUT_BUCKET) if storage else None
@@ -96,6 +101,10 @@ def take_status(cloud: Cloud, plan: Plan, transport: TransportKind = "ssm") -> S
         fleets=tuple(
             look_at_fleet(cloud, plan.name, fleet, stacks[plan.stacks.of_fleet(fleet.name)])
             for fleet in plan.fleets
+        ),
+        shifts=tuple(
+            look_at_shift(cloud, plan.name, shift, stacks[plan.stacks.of_shift(shift.name)], now)
+            for shift in plan.shifts
         ),
     )
 

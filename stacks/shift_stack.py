@@ -23,6 +23,7 @@ from stacks.domain.names import (
     StackNames,
     shift_parameter,
     shift_prefix,
+    shift_state_parameter,
 )
 from stacks.domain.shift_plan import ShiftPlan
 from stacks.domain.zones import zone_file
@@ -47,6 +48,7 @@ class ShiftStack(cdk.Stack):
         sides = (stack_names.of_fleet(shift.fleet), stack_names.of_cluster(shift.cluster))
         name = shift_parameter(environment, shift.name)
         parameter = string_parameter(self, "Override", name=name, value=NO_OVERRIDE)
+        string_parameter(self, "State", name=shift_state_parameter(environment, shift.name), value="{}")
         made = FleetFunction(
             self,
             "Shift",
@@ -107,6 +109,7 @@ def _variables(
         "BUCKET": bucket_name,
         "PREFIX": shift_prefix(shift.name),
         "PARAMETER": shift_parameter(environment, shift.name),
+        "STATE_PARAMETER": shift_state_parameter(environment, shift.name),
         "ZONE": shift.timezone,
         # Whether Lambda has time zones no page says; and so both reckon with the same ones.
         "ZONE_RULES": base64.b64encode(zlib.compress(zone_file(shift.timezone), 9)).decode(),

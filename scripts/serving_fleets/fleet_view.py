@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, Literal
 
-from scripts.aws import autoscaling, ecs, elbv2, ssm
+from scripts.aws import autoscaling, ecs, elbv2
 from scripts.aws.autoscaling import AutoScalingGroup
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
 from scripts.aws.ecs import Service
 from scripts.aws.elbv2 import TargetHealth
-from scripts.aws.translation import AwsError, CredentialsError, UnreachableError
 from scripts.serving_fleets.fleet_outputs import FleetOutputs, fleet_outputs
+from scripts.serving_fleets.questions import Questions
 from stacks.domain.errors import WorldError
 from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.names import fallback_state_parameter
@@ -23,7 +22,6 @@ FleetState = Literal[
     "not deployed", "unknown", "serving", "partly serving", "asleep", "starting", "nothing serves"
 ]
 _EVENTS_SHOWN: Final = 3
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,10 @@ class _Look:
     environment: str
     fleet: FleetPlan
     outputs: FleetOutputs
-    _refused: list[str] = field(default_factory=list, init=False)
+    _questions: Questions = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._questions = Questions(self.cloud)
 
     def status(self) -> FleetStatus:
         services = self._services()
@@ -128,9 +129,9 @@ class _Look:
             nodes=nodes,
             targets={side: one.states for side, one in health.items()},
             weights=weights,
-            override=self._parameter(self.outputs.fallback_parameter),
+            override=self._override(),
             controller=self._controller(),
-            why=(*self._why(services or (), health, nodes), *self._refused),
+            why=(*self._why(services or (), health, nodes), *self._questions.refused),
         )
 
     def _side(self, service: Service) -> str:
@@ -138,7 +139,7 @@ class _Look:
 
     def _services(self) -> tuple[Service, ...] | None:
         names = [*self.outputs.services, *([self.outputs.gpu_service] if self.outputs.gpu_service else [])]
-        return self._asked("services", lambda: ecs.services(self.cloud, self.outputs.cluster, names))
+        return self._questions.ask("services", lambda: ecs.services(self.cloud, self.outputs.cluster, names))
 
     def _groups(self) -> tuple[tuple[str, str], ...]:
         gpu = self.outputs.gpu_target_group
@@ -149,37 +150,30 @@ class _Look:
         return tuple((side, name) for side, name in named.items() if name)
 
     def _health(self, side: str, arn: str) -> TargetHealth | None:
-        return self._asked(f"health of {side} targets", lambda: elbv2.target_health(self.cloud, arn))
+        return self._questions.ask(f"health of {side} targets", lambda: elbv2.target_health(self.cloud, arn))
 
     def _nodes(self, side: str, name: str) -> AutoScalingGroup | None:
-        return self._asked(f"{side} nodes", lambda: autoscaling.find_group(self.cloud, name))
+        return self._questions.ask(f"{side} nodes", lambda: autoscaling.find_group(self.cloud, name))
 
     def _weights(self) -> dict[str, int] | None:
         rule = self.outputs.rule_arn
         if rule is None:
             return None
-        weights = self._asked("the listener's weights", lambda: elbv2.rule_weights(self.cloud, rule))
+        weights = self._questions.ask("the listener's weights", lambda: elbv2.rule_weights(self.cloud, rule))
         sides = dict([*self._groups(), ("waker", self.outputs.waker_target_group or "")])
         return (
             None if weights is None else {side: weights[arn] for side, arn in sides.items() if arn in weights}
         )
 
+    def _override(self) -> dict[str, Any] | None:
+        name = self.outputs.fallback_parameter
+        return self._questions.document(name) if name else None
+
     def _controller(self) -> dict[str, Any] | None:
         if self.outputs.fallback_parameter is None:
             return None
-        found = self._parameter(fallback_state_parameter(self.environment, self.fleet.name))
+        found = self._questions.document(fallback_state_parameter(self.environment, self.fleet.name))
         return {key: value for key, value in found.items() if key != "memory"} if found else None
-
-    def _parameter(self, name: str | None) -> dict[str, Any] | None:
-        if name is None:
-            return None
-        text = self._asked(f"parameter {name}", lambda: ssm.find_parameter(self.cloud, name))
-        try:
-            value = json.loads(text or "null")
-        except ValueError:
-            self._refused.append(f"parameter {name} is not JSON")
-            return None
-        return value if isinstance(value, dict) else None
 
     def _why(
         self,
@@ -202,16 +196,7 @@ class _Look:
                     yield f"EC2 started no {side} node: {refused}"
 
     def _refusal(self, side: str, group: str) -> str | None:
-        return self._asked(f"{side} scaling", lambda: autoscaling.last_failure(self.cloud, group))
-
-    def _asked(self, what: str, question: Callable[[], _T | None]) -> _T | None:
-        try:
-            return question()
-        except (CredentialsError, UnreachableError):
-            raise
-        except AwsError as error:
-            self._refused.append(f"{what}: could not be asked: {error.message}")
-            return None
+        return self._questions.ask(f"{side} scaling", lambda: autoscaling.last_failure(self.cloud, group))
 
 
 def _state(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,5 +36,5 @@ def command(console: Console, file: Path, cancel: str | None, transport: Transpo
             console.progress(f"{cancel} was {found.run.state}; it is being stopped")
         else:
             console.progress(f"{cancel} has already ended: {found.run.state}")
-    status = take_status(cloud, plan, transport)
+    status = take_status(cloud, plan, transport, now=datetime.now(UTC))
     console.result(status.as_dict(), status.text())

@@ -13,7 +13,14 @@ from constructs import Construct
 
 from stacks.constructs.fleet_roles import metrics_policy_statement
 from stacks.constructs.string_parameter import parameter_arns
-from stacks.domain.names import CLUSTER_TAG, ENVIRONMENT_TAG, FLEET_TAG, shift_parameter, shift_prefix
+from stacks.domain.names import (
+    CLUSTER_TAG,
+    ENVIRONMENT_TAG,
+    FLEET_TAG,
+    shift_parameter,
+    shift_prefix,
+    shift_state_parameter,
+)
 from stacks.domain.shift_plan import ShiftPlan
 
 DESCRIBING_ACTIONS = (
@@ -37,14 +44,16 @@ def shift_statements(
     of_cluster = {**of_environment, f"aws:ResourceTag/{CLUSTER_TAG}": shift.cluster}
     stack_arns = [arn(service="cloudformation", resource="stack", resource_name=f"{one}/*") for one in stacks]
     jobs = arn(service="batch", resource="job", resource_name="*")
+    state = shift_state_parameter(environment, shift.name)
     return [
         iam.PolicyStatement(actions=list(DESCRIBING_ACTIONS), resources=["*"]),
         metrics_policy_statement(),
         iam.PolicyStatement(actions=["cloudformation:DescribeStacks"], resources=stack_arns),
         iam.PolicyStatement(
             actions=["ssm:GetParameter"],
-            resources=parameter_arns(scope, [shift_parameter(environment, shift.name)]),
+            resources=parameter_arns(scope, [shift_parameter(environment, shift.name), state]),
         ),
+        iam.PolicyStatement(actions=["ssm:PutParameter"], resources=parameter_arns(scope, [state])),
         _tagged(
             ["ecs:DescribeServices", "ecs:UpdateService"],
             [arn(service="ecs", resource="service", resource_name="*")],

@@ -14,6 +14,7 @@ node_image_sources, node_image_plan                   what node images are made 
 fleet_plan    Environment     -> FleetPlan            slices, image, AMI, times that must agree, GPU fallback
 zones         bundled data    -> rules of a time zone  from the pinned tzdata package
 windows       weekly windows  -> spans, phase          moments of local times; also part of the shift's controller
+shift_override text           -> Override             a person's word against a shift's timetable; also part of its controller
 shift_plan    Environment     -> ShiftPlan            what fleet and cluster have in and out of windows
 slurm_plan    Environment     -> SlurmPlan            node groups, queue, names of a cluster under Slurm
 network_interfaces, sizing                            shared arithmetic: interfaces, cores, memory, subnets

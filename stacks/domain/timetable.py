@@ -22,14 +22,17 @@ from stacks.domain.windows import (
     SKIPPED,
     TRAIN,
     Moment,
+    Phase,
     Span,
     moment,
     phase_among,
+    phase_at,
     spans,
 )
 from stacks.domain.zones import zone
 
 _WEEK = re.compile(r"^(\d{4})-W(\d{2})$")
+_DAYS_AHEAD = 15
 _NOTES = {
     SKIPPED: "the clock skips {meant} on this day: it happens at the first minute after; EventBridge Scheduler "
     "leaves the time out, so the controller's tick does it, at most 10 minutes later",
@@ -63,6 +66,11 @@ class Event:
     serving_nodes: int
     training_nodes: int
     note: str = ""
+
+    @property
+    def when(self) -> str:
+        """In the shift's zone, and in UTC."""
+        return f"{self.local:%a %Y-%m-%d %H:%M %z} = {self.utc:%a %H:%M} UTC"
 
     @property
     def what(self) -> str:
@@ -136,7 +144,7 @@ class Timetable:
 
 def _event_lines(event: Event) -> Iterator[str]:
     yield (
-        f"         {event.local:%a %Y-%m-%d %H:%M %z} = {event.utc:%a %H:%M} UTC  {event.state:14}  "
+        f"         {event.when}  {event.state:14}  "
         f"at most {event.replicas} replicas on {event.serving_nodes} nodes; training on {event.training_nodes}"
     )
     if event.note:
@@ -182,6 +190,25 @@ def timetable(shift: ShiftPlan, week: IsoWeek) -> Timetable:
     )
 
 
+def event_at(shift: ShiftPlan, utc: datetime) -> Event:
+    """What holds at that moment, by the windows alone."""
+    time_zone = zone(shift.timezone)
+    phase = phase_at(shift.windows, time_zone, shift.drain_minutes, utc)
+    return _event_of(shift, phase, utc, time_zone)
+
+
+def next_event(shift: ShiftPlan, utc: datetime) -> Event | None:
+    """None: the windows fill the week, or every window of the next two weeks is left out."""
+    time_zone = zone(shift.timezone)
+    today = utc.astimezone(time_zone).date()
+    margin = timedelta(days=MARGIN_DAYS)
+    last = today + timedelta(days=_DAYS_AHEAD) + margin
+    found = spans(shift.windows, time_zone, today - margin, last, shift.drain_minutes)
+    # A span may be cut where the days end: what lies beyond says nothing.
+    end = utc + timedelta(days=_DAYS_AHEAD)
+    return next((event for event in _events(shift, found, time_zone) if utc < event.utc <= end), None)
+
+
 def _midnight(day: date, time_zone: tzinfo) -> datetime:
     return moment(datetime(day.year, day.month, day.day), time_zone).utc
 
@@ -201,6 +228,10 @@ def _events(shift: ShiftPlan, found: Sequence[Span], time_zone: tzinfo) -> Itera
 
 def _state_before(shift: ShiftPlan, found: Sequence[Span], utc: datetime, time_zone: tzinfo) -> Event:
     phase = phase_among(found, shift.drain_minutes, utc - timedelta(seconds=1))
+    return _event_of(shift, phase, utc, time_zone)
+
+
+def _event_of(shift: ShiftPlan, phase: Phase, utc: datetime, time_zone: tzinfo) -> Event:
     replicas = shift.replicas_floor if phase.replicas is None else phase.replicas
     return _event(shift, phase.state, utc, replicas, time_zone)
 

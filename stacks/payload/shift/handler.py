@@ -1,10 +1,10 @@
 """The Lambda function of a shift: reads both sides, asks `decide`, does what it says, and looks again.
 
 Variables, each after NEURONKIT_: ENVIRONMENT, SHIFT, FLEET_STACK, CLUSTER_STACK (names of stacks), CLUSTER, BUCKET, PREFIX (of stopped jobs),
-PARAMETER (the override), ZONE (its name), ZONE_RULES (its TZif file: zlib, base64), WINDOWS (JSON: [weekday, start
+PARAMETER (the override), STATE_PARAMETER, ZONE (its name), ZONE_RULES (its TZif file: zlib, base64), WINDOWS (JSON: [weekday, start
 minute, minutes, replicas]), DRAIN_MINUTES, REPLICAS_PER_NODE, FLOOR_NODES.
 
-Actions: cloudformation:DescribeStacks of both stacks; ssm:GetParameter of the parameter; ecs:DescribeServices,
+Actions: cloudformation:DescribeStacks of both stacks; ssm:GetParameter of both parameters, PutParameter of the state; ecs:DescribeServices,
 ecs:UpdateService of the fleet's services; autoscaling:DescribeAutoScalingGroups, application-autoscaling:
 DescribeScalableTargets, RegisterScalableTarget; ec2:DescribeInstances; batch:DescribeComputeEnvironments, ListJobs,
 DescribeJobs, UpdateComputeEnvironment, TerminateJob, SubmitJob, TagResource; s3:ListBucket of PREFIX and runs/,
@@ -38,9 +38,11 @@ from shift.decisions import (
     decide,
     job_of,
 )
+from shift.override import Override, read_override
 from shift.records import REASON, run_record_key, stopped_job
-from shift.settings import Override, Settings, goal_at, read_override, read_settings
+from shift.settings import Settings, goal_at, read_settings
 from shift.sides import Goal, Job, Remembered, Serving, Training, Unread
+from shift.state import last, report, state_document
 from shift.windows import STATES
 
 REFUSED = (ClientError, BotoCoreError)
@@ -110,7 +112,8 @@ class Controller:
     def run(self) -> dict[str, Any]:
         """What it saw and did. Raises StepError at the end when anything was refused."""
         now = self.clock()
-        goal = goal_at(self.settings, self._override(), now)
+        override = self._override()
+        goal = goal_at(self.settings, override, now)
         done: list[Action] = []
         errors: list[str] = []
         decision = Decision((), (), (), is_late=False)
@@ -123,15 +126,19 @@ class Controller:
                 self._act_all(new, world, now, done, errors)
                 break
             self._act_all(new, world, now, done, errors)
-        report = _report(goal, decision, done, errors)
         try:
             self._measure(goal, decision)
         except REFUSED as error:
             errors.append(f"metrics: {error}")
-        print(json.dumps(report))
+        said = report(goal, decision, done, errors)
+        try:
+            self._record(state_document(self.settings, goal, override, said, now), done, now)
+        except REFUSED as error:
+            errors.append(f"state: {error}")
+        print(json.dumps({**said, "errors": errors}))
         if errors:
             raise StepError("; ".join(dict.fromkeys(errors)))
-        return report
+        return said
 
     def _act_all(
         self, sides: list[list[Action]], world: World, now: datetime, done: list[Action], errors: list[str]
@@ -368,14 +375,10 @@ class Controller:
             ],
         )
 
-
-def _report(goal: Goal, decision: Decision, done: list[Action], errors: list[str]) -> dict[str, Any]:
-    return {
-        "goal": goal.state,
-        "why": goal.words,
-        "since": goal.since.isoformat(),
-        "done": [repr(action) for action in done],
-        "waits": list(decision.waits),
-        "late": decision.is_late,
-        "errors": errors,
-    }
+    def _record(self, document: dict[str, Any], done: list[Action], now: datetime) -> None:
+        """A call that had nothing to do keeps what the last one did that had."""
+        name = self.settings.state_parameter
+        before = {} if done else json.loads(self.clients.ssm.get_parameter(Name=name)["Parameter"]["Value"])
+        document["last"] = last(done, now) if done else before.get("last")
+        text = json.dumps(document, ensure_ascii=False)
+        self.clients.ssm.put_parameter(Name=name, Value=text, Type="String", Overwrite=True)

@@ -1,4 +1,4 @@
-"""What the stack tells the function by its variables, and what the override parameter says. Pure."""
+"""What the stack tells the function by its variables, and what follows from it at a moment. Pure."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from shift.override import Override
 from shift.sides import Goal
 from shift.windows import SERVE, TRAIN, WeeklyWindow, phase_at
-
-MODES = ("auto", "serve", "train")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +26,7 @@ class Settings:
     bucket: str
     prefix: str
     parameter: str
+    state_parameter: str
     zone: ZoneInfo
     windows: tuple[WeeklyWindow, ...]
     drain_minutes: int
@@ -36,19 +36,6 @@ class Settings:
     def nodes_for(self, replicas: int) -> int:
         """Whole ones, and never below the floor."""
         return max(self.floor_nodes, -(-replicas // self.replicas_per_node))
-
-
-@dataclass(frozen=True, slots=True)
-class Override:
-    mode: str = "auto"
-    until: datetime | None = None
-    changed_at: datetime | None = None
-    reason: str = ""
-    complaint: str = ""
-    """Why it could not be read: then it is "auto"."""
-
-    def holds_at(self, now: datetime) -> bool:
-        return self.mode != "auto" and (self.until is None or now < self.until)
 
 
 def read_settings(variables: Mapping[str, str]) -> Settings:
@@ -62,35 +49,13 @@ def read_settings(variables: Mapping[str, str]) -> Settings:
         bucket=variables["NEURONKIT_BUCKET"],
         prefix=variables["NEURONKIT_PREFIX"],
         parameter=variables["NEURONKIT_PARAMETER"],
+        state_parameter=variables["NEURONKIT_STATE_PARAMETER"],
         zone=ZoneInfo.from_file(zone, key=variables["NEURONKIT_ZONE"]),
         windows=tuple(WeeklyWindow(*window) for window in json.loads(variables["NEURONKIT_WINDOWS"])),
         drain_minutes=int(variables["NEURONKIT_DRAIN_MINUTES"]),
         replicas_per_node=int(variables["NEURONKIT_REPLICAS_PER_NODE"]),
         floor_nodes=int(variables["NEURONKIT_FLOOR_NODES"]),
     )
-
-
-def read_override(text: str, changed_at: datetime | None) -> Override:
-    """What cannot be read is "auto", and says why."""
-    try:
-        document = json.loads(text)
-    except ValueError:
-        return Override(complaint="the override is not JSON")
-    if not isinstance(document, dict) or document.get("mode") not in MODES:
-        return Override(complaint=f'the override\'s "mode" is none of {", ".join(MODES)}')
-    try:
-        until = _time(document.get("until"))
-    except (TypeError, ValueError, OverflowError):
-        return Override(complaint='the override\'s "until" is no time such as 2026-12-01T18:00:00Z')
-    return Override(document["mode"], until, changed_at, str(document.get("reason") or ""))
-
-
-def _time(text: str | None) -> datetime | None:
-    """One without a zone is UTC."""
-    if text is None:
-        return None
-    moment = datetime.fromisoformat(text)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def goal_at(settings: Settings, override: Override, now: datetime) -> Goal:

@@ -8,12 +8,12 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stacks.domain.errors import InputError
 from stacks.domain.shift_plan import ShiftPlan
-from stacks.domain.timetable import Event, IsoWeek, parse_week, timetable
+from stacks.domain.timetable import Event, IsoWeek, event_at, next_event, parse_week, timetable
 from stacks.domain.windows import (
     DAY_MINUTES,
     DRAIN_SERVING,
@@ -80,7 +80,7 @@ def weeks_of_windows(draw: st.DrawFn) -> tuple[list[WeeklyWindow], int]:
 
 
 @given(weeks_of_windows(), st.sampled_from(CHANGES), st.integers(0, 6))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_at_every_minute_there_is_exactly_one_state_and_the_floor_holds(
     windows_and_drain: tuple[list[WeeklyWindow], int], place: tuple[str, str], floor: int
 ) -> None:
@@ -113,7 +113,7 @@ def test_at_every_minute_there_is_exactly_one_state_and_the_floor_holds(
 
 
 @given(weeks_of_windows(), st.sampled_from(CHANGES))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_consecutive_weeks_join_without_a_gap(
     windows_and_drain: tuple[list[WeeklyWindow], int], place: tuple[str, str]
 ) -> None:
@@ -127,13 +127,38 @@ def test_consecutive_weeks_join_without_a_gap(
     assert (last.state, last.replicas) == (following.before.state, following.before.replicas)
 
 
+@given(weeks_of_windows(), st.sampled_from(CHANGES), st.integers(0, 14 * DAY_MINUTES))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_until_the_next_event_nothing_changes_and_at_it_something_does(
+    windows: tuple[list[WeeklyWindow], int], change: tuple[str, str], minutes: int
+) -> None:
+    """As the controller's own function says it."""
+    of = shift(windows[0], drain_minutes=windows[1], timezone=change[0])
+    monday = parse_week(change[1]).monday
+    now = datetime(monday.year, monday.month, monday.day, tzinfo=UTC) + timedelta(minutes=minutes)
+
+    def state(utc: datetime) -> tuple[str, int]:
+        event = event_at(of, utc)
+        return event.state, event.replicas
+
+    phase = phase_at(of.windows, zone(of.timezone), of.drain_minutes, now)
+    assert state(now)[0] == phase.state
+    following = next_event(of, now)
+    end = now + timedelta(days=15) if following is None else following.utc
+    steps = [now + (end - now) * part / 7 for part in range(1, 7)]
+    assert {state(utc) for utc in [*steps, end - timedelta(seconds=1)]} == {state(now)}
+    if following is not None:
+        assert following.utc > now
+        assert state(following.utc) == (following.state, following.replicas) != state(now)
+
+
 @given(
     st.sampled_from(CHANGES),
     st.integers(0, DAY_MINUTES - 1),
     st.integers(200, DAY_MINUTES - 200),
     st.sets(st.integers(0, 6), min_size=1),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_two_switches_for_each_day_with_a_window(
     place: tuple[str, str], start: int, minutes: int, days: set[int]
 ) -> None:
@@ -151,7 +176,7 @@ def test_two_switches_for_each_day_with_a_window(
 
 
 @given(weeks_of_windows(), st.sampled_from(CHANGES))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_nothing_flaps(windows_and_drain: tuple[list[WeeklyWindow], int], place: tuple[str, str]) -> None:
     """Whoever gets the capacity has it for DWELL_MINUTES at least, on days with a change of the clocks as well."""
     windows, drain = windows_and_drain
@@ -246,7 +271,7 @@ def test_overlaps(windows: list[WeeklyWindow], expected: tuple[int, int] | None)
     st.datetimes(datetime(2020, 1, 1), datetime(2050, 1, 1)),
     st.integers(0, 300),
 )
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_moments_keep_the_order_of_the_clock(name: str, meant: datetime, minutes: int) -> None:
     meant = meant.replace(second=0, microsecond=0)
     this, later = (moment(meant + timedelta(minutes=m), zone(name)) for m in (0, minutes))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -16,9 +17,10 @@ from scripts.aws import batch, s3
 from scripts.aws.batch import ComputeEnvironment, Job, JobQueue, JobSummary
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
-from scripts.run_status import RUNS_OF_A_JOB_MAX, Status, take_status
+from scripts.run_status import RUNS_OF_A_JOB_MAX, Status
 from scripts.run_store import RunRecord, RunStore
 from stacks.domain.names import ENVIRONMENT_TAG
+from stacks.domain.plan import Plan
 from tests.environments import plan_of
 from tests.unit.scripts.fakes import a_stack
 
@@ -31,6 +33,10 @@ DETAIL = Job(
     name="", id="", state="", reason="", created_at=1, nodes=4, exit_code=None,
     container_reason="", log_streams=(), vcpus=512,
 )  # fmt: skip
+
+
+def take_status(cloud: Cloud, plan: Plan) -> Status:
+    return run_status.take_status(cloud, plan, now=datetime(2026, 12, 7, 8, 20, tzinfo=UTC))
 
 
 class Aws:
@@ -165,6 +171,6 @@ def test_somebody_elses_stack_of_our_name_is_not_ours(aws: Aws, cloud: Cloud) ->
 def test_the_document_has_every_part(aws: Aws, cloud: Cloud) -> None:
     aws.jobs = [JobSummary("smoke-1", "a", "RUNNING", 1)]
     body: dict[str, Any] = take_status(cloud, PLAN).as_dict()
-    assert set(body) == {"environment", "region", "account", "stacks", "clusters", "runs", "fleets"}
+    assert set(body) == {"environment", "region", "account", "stacks", "clusters", "runs", "fleets", "shifts"}
     assert set(body["clusters"][0]) == {"name", "compute_environment", "queue", "capacity", "ends"}
     assert set(body["runs"][0]) == {"job", "run", "state", "scheduler_id", "step", "loss", "why"}

@@ -121,9 +121,21 @@ def test_only_describing_and_metrics_have_no_resource() -> None:
 
 
 def test_the_override_is_a_parameter_that_says_auto() -> None:
-    parameter = the_one(stack(), "AWS::SSM::Parameter")
-    assert parameter["Name"] == "/neuronkit/pilot/shifts/day"
+    parameter = parameters()["/neuronkit/pilot/shifts/day"]
     assert json.loads(parameter["Value"]) == {"mode": "auto", "until": None, "reason": ""}
+
+
+def test_the_controller_may_write_its_state_and_not_its_override() -> None:
+    variables = the_one(stack(), "AWS::Lambda::Function")["Environment"]["Variables"]
+    assert (variables["NEURONKIT_PARAMETER"], variables["NEURONKIT_STATE_PARAMETER"]) == tuple(parameters())
+    assert parameters()["/neuronkit/pilot/shifts/day-state"]["Value"] == "{}"
+    (writes,) = allowing("ssm:PutParameter")
+    assert writes["Resource"].endswith(":parameter/neuronkit/pilot/shifts/day-state")
+
+
+def parameters() -> dict[str, dict[str, Any]]:
+    found = [body["Properties"] for body in resources(stack(), "AWS::SSM::Parameter").values()]
+    return {one["Name"]: one for one in found}
 
 
 def test_silence_is_an_alarm() -> None:

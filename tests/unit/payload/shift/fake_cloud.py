@@ -17,6 +17,7 @@ from shift.handler import Clients
 ACTIVE = ("SUBMITTED", "RUNNABLE", "STARTING", "RUNNING")
 CAPACITY_NODES = 4
 SERVICES = ("slice-0", "slice-1")
+STATE_PARAMETER = "/neuronkit/pilot/shifts/day-state"
 
 
 class CutOffError(Exception):
@@ -55,6 +56,7 @@ class FakeCloud:
         self.objects: dict[str, tuple[bytes, str]] = {}
         self.override = json.dumps({"mode": "auto", "until": None, "reason": ""})
         self.override_at = now
+        self.state = "{}"
         self.metrics: dict[str, float] = {}
         self.stacks = {"pilot-fleet-chat", "pilot-cluster-train"}
         self.stubborn = False
@@ -125,7 +127,15 @@ class FakeCloud:
         return {"Stacks": [{"Outputs": [{"OutputKey": k, "OutputValue": v} for k, v in outputs.items()]}]}
 
     def get_parameter(self, Name: str) -> dict[str, Any]:
+        if Name == STATE_PARAMETER:
+            return {"Parameter": {"Value": self.state}}
         return {"Parameter": {"Value": self.override, "LastModifiedDate": self.override_at}}
+
+    def put_parameter(self, Name: str, Value: str, Type: str, Overwrite: bool) -> dict[str, Any]:
+        assert (Name, Type, Overwrite) == (STATE_PARAMETER, "String", True)
+        assert len(Value.encode()) <= 4096
+        self.state = Value
+        return {}
 
     def describe_services(self, cluster: str, services: list[str]) -> dict[str, Any]:
         return {

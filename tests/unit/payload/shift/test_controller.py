@@ -6,7 +6,8 @@ import base64
 import contextlib
 import json
 import zlib
-from datetime import datetime
+from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,17 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from shift import records
-from shift.decisions import CLAIM_SECONDS, Forget, SetNodes, Stop, Submit, decide
+from shift.decisions import CLAIM_SECONDS, Decision, Forget, SetNodes, Stop, Submit, decide
 from shift.handler import Controller, StepError
+from shift.override import Override
 from shift.settings import Settings, read_settings
 from shift.sides import Goal, Remembered, Service, Serving, Training
+from shift.state import last, report, state_document
+from shift.windows import WeeklyWindow
 
 from stacks.domain import names
 from stacks.domain.zones import zone_file
-from tests.unit.payload.shift.fake_cloud import CutOffError, FakeCloud, utc
+from tests.unit.payload.shift.fake_cloud import STATE_PARAMETER, CutOffError, FakeCloud, utc
 
 FLOOR, IN_WINDOW = 1, 3
 NIGHT, DRAIN, DAY, EVENING = "2026-12-07T02:00", "2026-12-07T05:35", "2026-12-07T08:00", "2026-12-07T18:40"
@@ -33,6 +37,7 @@ def variables() -> dict[str, str]:
     values = {
         "ENVIRONMENT": "pilot", "SHIFT": "day", "FLEET_STACK": "pilot-fleet-chat", "CLUSTER_STACK": "pilot-cluster-train",
         "CLUSTER": "train", "BUCKET": "bucket", "PREFIX": "shifts/day", "PARAMETER": "/neuronkit/pilot/shifts/day",
+        "STATE_PARAMETER": STATE_PARAMETER,
         "ZONE": "Europe/Berlin", "ZONE_RULES": base64.b64encode(zlib.compress(zone_file("Europe/Berlin"))).decode(),
         "WINDOWS": json.dumps([[day, 420, 780, 12] for day in range(5)]), "DRAIN_MINUTES": "30", "REPLICAS_PER_NODE": "4",
         "FLOOR_NODES": "1",
@@ -293,13 +298,93 @@ def test_words_are_those_of_the_kit() -> None:
     assert names.run_prefix("a", "b") in str(records.run_record_key({names.JOB_TAG: "a", names.RUN_TAG: "b"}))
 
 
-def test_windows_are_the_very_text_of_the_plans() -> None:
+def test_windows_and_overrides_are_the_very_text_of_the_domain() -> None:
+    import shift.override
     import shift.windows
 
+    import stacks.domain.shift_override
     import stacks.domain.windows
 
-    packed, planned = Path(shift.windows.__file__), Path(stacks.domain.windows.__file__)
-    assert packed.read_bytes() == planned.read_bytes()
+    for packed, planned in (
+        (shift.windows, stacks.domain.windows),
+        (shift.override, stacks.domain.shift_override),
+    ):
+        assert Path(str(packed.__file__)).read_bytes() == Path(str(planned.__file__)).read_bytes()
+    assert shift.override.MODES[1:] == (stacks.domain.windows.SERVE, stacks.domain.windows.TRAIN)
+
+
+def state_of(cloud: FakeCloud) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(cloud.state)
+    return found
+
+
+def test_each_call_leaves_its_state_and_what_was_done_last() -> None:
+    cloud = at_night("smoke-1")
+    cloud.now = utc(DRAIN)
+    tick(cloud)
+    state = state_of(cloud)
+    assert (state["state"], state["checked_at"], state["override"]) == (
+        "drain-training",
+        "2026-12-07T05:35:00+00:00",
+        None,
+    )
+    assert state["since"] == "2026-12-07T05:30:00+00:00"
+    assert state["last"] == {
+        "at": "2026-12-07T05:35:00+00:00",
+        "done": [
+            "training starts no more jobs",
+            "job smoke-1 is to start again later",
+            "job job-0 was asked to stop",
+        ],
+    }
+    assert state["waits"] == ["1 jobs are stopping: smoke-1", "1 nodes of training are not gone yet"]
+    assert state["failed"] == []
+    cloud.later(1)
+    cloud.later(1)
+    tick(cloud)
+    assert state_of(cloud)["last"] == state["last"], "a call that had nothing to do keeps it"
+    assert state_of(cloud)["checked_at"] == "2026-12-07T05:37:00+00:00"
+
+
+def test_what_was_refused_is_in_the_state() -> None:
+    cloud = at_night("smoke-1")
+    cloud.now = utc(DRAIN)
+    cloud.fault = lambda operation: "refused" if operation == "update_compute_environment" else None
+    quiet_tick(cloud)
+    (words,) = state_of(cloud)["failed"]
+    assert words.startswith("Close: ")
+    assert "Rate exceeded" in words
+    cloud.fault = lambda _operation: None
+    tick(cloud)
+    assert state_of(cloud)["failed"] == []
+
+
+def test_an_override_is_in_the_state_while_it_holds() -> None:
+    cloud = FakeCloud(utc(DAY))
+    override(cloud, "train", until=utc("2026-12-07T10:00"))
+    tick(cloud)
+    assert (state_of(cloud)["state"], state_of(cloud)["override"]) == (
+        "train",
+        {"mode": "train", "until": "2026-12-07T10:00:00+00:00", "reason": "test"},
+    )
+    cloud.now = utc("2026-12-07T10:01")
+    tick(cloud)
+    assert (state_of(cloud)["state"], state_of(cloud)["override"]) == ("serve", None)
+
+
+def test_the_state_of_many_long_words_fits_a_parameter() -> None:
+    windows = tuple(WeeklyWindow(day, hour * 60, 60, 1000) for day in range(7) for hour in range(0, 24, 6))
+    settings = replace(SETTINGS, windows=windows)
+    long = [str(number) + "x" * 500 for number in range(20)]
+    since, reason = utc(DAY), "\N{GRINNING FACE}" * 500
+    goal = Goal("drain-training", since, nodes=1000, floor_nodes=1, words=f"override serve: {reason}")
+    said = report(goal, Decision((), (), tuple(long), is_late=True), [], long)
+    document = state_document(
+        settings, goal, Override("serve", since + timedelta(1), since, reason), said, since
+    )
+    document["last"] = last([Stop(one) for one in long], since)
+    assert document["failed"][-1] == document["last"]["done"][-1] == "and 16 more"
+    assert len(json.dumps(document, ensure_ascii=False).encode()) <= 4096
 
 
 @pytest.mark.parametrize(
@@ -339,7 +424,7 @@ def test_what_becomes_of_a_remembered_job(
 
 
 FAULTS = st.sampled_from([None, None, None, None, "refused", "lost", "cut-before", "cut-after"])
-CALLS = ("submit_job", "terminate_job", "put_object", "delete_object", "update_compute_environment", "update_service", "register_scalable_target", "list_jobs", "describe_jobs", "describe_services", "describe_stacks", "get_object", "put_metric_data")  # fmt: skip
+CALLS = ("submit_job", "terminate_job", "put_object", "delete_object", "update_compute_environment", "update_service", "register_scalable_target", "list_jobs", "describe_jobs", "describe_services", "describe_stacks", "get_object", "put_metric_data", "get_parameter", "put_parameter")  # fmt: skip
 
 
 @settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck))

@@ -66,7 +66,7 @@ class Deployed:
         (self.slurm.directory / "queue").write_text("".join(job + "\n" for job in jobs))
 
     def status(self, transport: Any = "ssm") -> Status:
-        return take_status(self.cloud, self.plan, transport)
+        return take_status(self.cloud, self.plan, transport, now=datetime(2026, 12, 7, tzinfo=UTC))
 
     def cluster(self) -> SlurmClusterStatus:
         (found,) = self.status().clusters

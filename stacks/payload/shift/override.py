@@ -1,0 +1,1 @@
+../../domain/shift_override.py
