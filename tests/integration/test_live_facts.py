@@ -112,3 +112,40 @@ def test_a_block_is_looked_at(new_pilot: PilotFactory) -> None:
     found = ids(pilot.json("check", "--live", code=3)["findings"])
     assert {"NK324", "NK325"} <= found
     assert "NK326" not in found
+
+
+def with_a_small_lambda_limit(new_pilot: PilotFactory) -> Pilot:
+    """As in a new account. The starter's fleet has a fallback, whose controller reserves 1."""
+    pilot = new_pilot("inf2-serving")
+    limit = {"account": pilot.account, "region": pilot.region, "executions": 10}
+    pilot.admin("POST", "lambda-limit", limit)
+    return pilot
+
+
+def test_a_small_limit_of_lambda_stops_a_deploy_before_anything_was_made(new_pilot: PilotFactory) -> None:
+    pilot = with_a_small_lambda_limit(new_pilot)
+    before = pilot.stack_states()
+    checked = pilot.json("check", "--live", code=3)
+    (found,) = (f for f in checked["findings"] if f["severity"] == "error")
+    assert (found["id"], found["path"]) == ("NK792", "fleets.chat.fallback")
+    refused = pilot.json("deploy", "--yes", code=3)
+    assert "NK792" in ids(refused["findings"])
+    assert refused["hint"] == "nothing was changed"
+    assert pilot.stack_states() == before
+
+
+@pytest.mark.timeout(600)
+def test_where_lambdas_limit_may_not_be_read_cloudformation_says_what_lambda_refuses(
+    new_pilot: PilotFactory,
+) -> None:
+    pilot = with_a_small_lambda_limit(new_pilot)
+    deny(pilot, "lambda", "GetAccountSettings")
+    try:
+        (skipped,) = (n for n in pilot.json("check", "--live")["not_checked"] if n["id"] == "NK792")
+        assert "lambda:GetAccountSettings" in skipped["why"]
+        said = pilot.run("deploy", "--yes", code=3).stderr
+    finally:
+        pilot.admin("DELETE", "faults")
+    assert "[NK792]" in said
+    assert "decreases account's UnreservedConcurrentExecution below its minimum value of [10]" in said
+    assert pilot.stack_states()["pilot-fleet-chat"].startswith("ROLLBACK")
