@@ -144,9 +144,11 @@ def run_directory(plan: Plan, job: JobPlan, run_id: str) -> str:
 
 
 def warning_seconds(job: JobPlan) -> int:
-    """Before the time limit: enough for a checkpoint and its copy, but never more than half of the job's time."""
+    """Before the time limit: enough for a checkpoint and its copy; of a short job half the time that is left when the
+    signal comes as early as it may, so that it does not come before the job has begun.
+    """
     wanted = EARLY_WARNING_SECONDS + SLURM_STOP_GRACE_SECONDS + LAST_COPY_SECONDS
-    return min(wanted, job.time_limit_seconds // 2)
+    return min(wanted, max(1, (job.time_limit_seconds - EARLY_WARNING_SECONDS) // 2))
 
 
 def slurm_of(plan: Plan, job: JobPlan) -> SlurmPlan:

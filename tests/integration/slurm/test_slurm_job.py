@@ -159,6 +159,33 @@ def test_near_the_time_limit_the_job_saves_and_goes_on_in_another_attempt(world:
     assert sorted(run.losses()) == list(range(1, STEPS + 1))
 
 
+# The signal comes after srun was started and before Slurm knows of its step.
+EARLY_SIGNAL = """() {
+  if [[ $NEURONKIT_ATTEMPT == 1 && $* == *--job-name=WHICH* ]]; then kill -USR1 $$; fi
+  command srun "$@"
+}"""
+
+
+@pytest.mark.parametrize("step", ["look", "run"])
+def test_a_warning_that_comes_before_its_step_stops_it_nevertheless(world: JobWorld, step: str) -> None:
+    world.more_variables["BASH_FUNC_srun%%"] = EARLY_SIGNAL.replace("WHICH", step)
+    run = world.launch(INTERRUPTED)
+    assert run.ended() == {"state": "COMPLETED", "exit_code": 0, "attempt": 2}, run.words()
+    assert "attempt 1 ended: TIMEOUT" in run.words()
+    assert (run.directory / "attempt-1" / "stopped").exists() == (step == "run")
+    assert sorted(run.losses()) == list(range(1, STEPS + 1))
+
+
+def test_a_job_that_ends_by_itself_after_the_warning_is_complete(world: JobWorld) -> None:
+    """Its step is over before it is told to stop."""
+    world.more_variables["BASH_FUNC_scancel%%"] = "() { :; }"
+    run = world.launch(INTERRUPTED)
+    run.wait_for_checkpoint()
+    world.slurm.run(["scancel", "--batch", "--signal=USR1", run.job_id])
+    assert run.ended() == {"state": "COMPLETED", "exit_code": 0, "attempt": 1}, run.words()
+    assert "the time limit is near" in run.words()
+
+
 def test_near_the_time_limit_of_the_last_attempt_the_run_ends(world: JobWorld) -> None:
     run = world.launch({**INTERRUPTED, "jobs.smoke.attempts": 1})
     run.wait_for_checkpoint()

@@ -99,7 +99,10 @@ def test_bash_shellcheck_and_our_own_lint_find_nothing(
             },
         ),
         ({**SLURM, "jobs.smoke.attempts": 2}, {"requeue": ""}),
-        ({**SLURM, "jobs.smoke.time_limit_minutes": 4}, {"time": "4", "signal": "B:USR1@120"}),
+        ({**SLURM, "jobs.smoke.time_limit_minutes": 1}, {"time": "1", "signal": "B:USR1@1"}),
+        ({**SLURM, "jobs.smoke.time_limit_minutes": 2}, {"time": "2", "signal": "B:USR1@30"}),
+        ({**SLURM, "jobs.smoke.time_limit_minutes": 4}, {"time": "4", "signal": "B:USR1@90"}),
+        ({**SLURM, "jobs.smoke.time_limit_minutes": 10}, {"signal": "B:USR1@270"}),
         (ULTRASERVERS, {"constraint": '"[us0|us1|us2|us3]"', "cpus-per-task": "96"}),
         (
             {**ULTRASERVERS, "jobs.smoke.nodes": 2, "jobs.smoke.ultraserver_nodes": 2},
