@@ -61,12 +61,22 @@ def _not_bought(plan: Plan, missing: set[str]) -> WorldError:
 
 
 def _how_to_buy(plan: Plan, name: str, user: User, nodes: int) -> str:
-    then = f"and write its cr-… id into capacity.{name}.id; or choose `kind: on-demand`"
+    blocks = len(user.groups) if len(user.groups) > 1 else 1
+    place = (
+        f"its cr-… id into capacity.{name}.id" if blocks == 1 else f"their cr-… ids into capacity.{name}.ids"
+    )
+    then = f"and write {place}; or choose `kind: on-demand`"
     if user.capacity.kind == "capacity-block":
+        offerings = "OFFERING" if blocks == 1 else "OFFERING…"
+        bought = "buys one" if blocks == 1 else f"buys {blocks}, one for each UltraServer,"
         return (
             f"`neuronkit capacity search FILE` lists what EC2 sells of {nodes} x {user.instance_type}, `neuronkit "
-            f"capacity buy FILE OFFERING --max-fee USD` buys one in zone {plan.zone_id} {then}"
+            f"capacity buy FILE {offerings} --max-fee USD` {bought} in zone {plan.zone_id} {then}"
         )
+    if blocks > 1:
+        sizes = ", ".join(str(size) for size in user.groups)
+        then = f"once for each UltraServer ({sizes} nodes), {then}"
+        nodes = user.groups[0]
     return (
         f"make one with `aws ec2 create-capacity-reservation --region {plan.region} --instance-type "
         f"{user.instance_type} --instance-count {nodes} --availability-zone-id {plan.zone_id} "

@@ -29,21 +29,24 @@ def _standings(
     cloud: Cloud, environment: Environment, name: str, capacity: Capacity, extension_hours: int
 ) -> Iterator[Standing]:
     jobs = _jobs_on(environment, name)
-    if capacity.id is not None:
-        found = capacity_blocks.find_reservation(cloud, capacity.id)
-        yield _standing(cloud, name, capacity, found, jobs, extension_hours)
+    ids = capacity.ids or ((capacity.id,) if capacity.id else ())
+    for id_ in ids:
+        found = capacity_blocks.find_reservation(cloud, id_)
+        yield _standing(cloud, name, capacity, id_, found, jobs, extension_hours)
+    if ids:
         return
     tags = {ENVIRONMENT_TAG: environment.name, CAPACITY_TAG: name}
     bought = [one for one in capacity_blocks.reservations_with_tags(cloud, tags) if not one.is_over]
     candidates: list[Reservation | None] = [*bought] or [None]
     for one in candidates:
-        yield _standing(cloud, name, capacity, one, jobs, extension_hours)
+        yield _standing(cloud, name, capacity, None, one, jobs, extension_hours)
 
 
 def _standing(
     cloud: Cloud,
     name: str,
     capacity: Capacity,
+    id_: str | None,
     found: Reservation | None,
     jobs: dict[str, Job],
     extension_hours: int,
@@ -55,13 +58,13 @@ def _standing(
     return Standing(
         capacity=name,
         kind=capacity.kind,
-        id=capacity.id,
+        id=id_,
         reservation=found,
         checkpoint_seconds=_checkpoint_seconds(jobs.values()),
         jobs_without_checkpoint=tuple(name for name, job in jobs.items() if job.checkpoint_minutes is None),
         extensions=extensions,
         not_asked=tuple(not_asked),
-        found_by_tag=found is not None and capacity.id is None,
+        found_by_tag=found is not None and id_ is None,
     )
 
 

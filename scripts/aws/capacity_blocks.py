@@ -199,4 +199,5 @@ def _reservation(raw: dict[str, Any]) -> Reservation:
         platform=raw.get("InstancePlatform", ""),
         block_id=raw.get("CapacityBlockId", ""),
         launch_status=raw.get("LaunchStatus", ""),
+        tags=tuple((tag["Key"], tag["Value"]) for tag in raw.get("Tags") or ()),
     )

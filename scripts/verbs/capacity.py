@@ -22,7 +22,7 @@ _EMULATED = "local cloud: offers, fees and ids are its own inventions, and nothi
 
 @click.group(name="capacity")
 def command() -> None:
-    """Capacity blocks: search what EC2 sells, buy one, see how it stands."""
+    """Capacity blocks: search what EC2 sells, buy, see how they stand."""
 
 
 def _asking(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,8 +86,10 @@ def search(console: Console, /, file: Path, everywhere: bool, **asked: Any) -> i
 
 @command.command()
 @click.argument("file", type=click.Path(path_type=Path))
-@click.argument("offering")
-@click.option("--max-fee", metavar="USD", required=True, help="The most that you pay, in US dollars.")
+@click.argument("offerings", metavar="OFFERING...", nargs=-1, required=True)
+@click.option(
+    "--max-fee", metavar="USD", required=True, help="The most that you pay, for all together, in US dollars."
+)
 @click.option("--yes", is_flag=True, help="Buy without asking.")
 @click.option(
     "--another", is_flag=True, help="Buy although a block for this entry, not over, is yours already."
@@ -95,11 +97,20 @@ def search(console: Console, /, file: Path, everywhere: bool, **asked: Any) -> i
 @_asking
 @click.pass_obj
 def buy(
-    console: Console, /, file: Path, offering: str, max_fee: str, yes: bool, another: bool, **asked: Any
+    console: Console,
+    /,
+    file: Path,
+    offerings: tuple[str, ...],
+    max_fee: str,
+    yes: bool,
+    another: bool,
+    **asked: Any,
 ) -> None:
     """Buy OFFERING for FILE and write its id there. It is paid at once and cannot be cancelled.
 
-    Give the options that you searched with: the offering is listed again first.
+    Several only for several UltraServers under Slurm: a block for each, and all ids in FILE once all are bought.
+    Give the options that you searched with: the offerings are listed again first. After an interruption the same
+    command buys only what is missing.
     """
     from scripts.aws.session import open_cloud
     from scripts.capacity_moments import now, timezone_of
@@ -112,7 +123,7 @@ def buy(
     from stacks.domain.findings import FindingsError, has_errors
 
     timezone = timezone_of(asked.pop("timezone"))
-    order = Order(file, offering, _dollars(max_fee), another)
+    order = Order(file, offerings, _dollars(max_fee), another)
     checked = check(file)
     if has_errors(checked.findings):
         raise FindingsError(checked.findings)
@@ -219,22 +230,33 @@ def _show_bought(
     from stacks.domain.capacity_market.purchase import FINAL_WORDS
     from stacks.domain.capacity_market.search_report import offer_text
 
-    text = f"{bought.id}: its id is written to capacity.{capacity}.id of {file}"
-    if bought.offer is not None:
-        text = f"{text}\n{offer_text(bought.offer, timezone)}"
+    ids = ", ".join(bought.ids)
+    is_one = len(bought.ids) + bought.missing == 1
+    if bought.missing:
+        text = (
+            f"{ids} is bought for capacity {capacity}; {bought.missing} more to buy: name their offerings, "
+            f"then all ids are written to {file}"
+        )
+    else:
+        where = f"capacity.{capacity}.{'id' if is_one else 'ids'} of {file}"
+        text = f"{ids}: {'its id is' if is_one else 'their ids are'} written to {where}"
+    text = "\n".join([text, *(offer_text(offer, timezone) for offer in bought.offers)])
     if is_local:
-        text = f"{text}\n{_EMULATED}; AWS knows no {bought.id}"
-    elif bought.offer is not None:
+        text = f"{text}\n{_EMULATED}; AWS knows no {ids}"
+    elif bought.offers:
         text = f"{text}\nbought: {FINAL_WORDS}"
+    fees = [offer.fee for offer in bought.offers if offer.fee is not None]
     console.result(
         {
             "capacity": capacity,
-            "id": bought.id,
+            "id": bought.ids[0] if is_one and bought.ids else None,
+            "ids": list(bought.ids),
+            "missing": bought.missing,
             "file": str(file),
-            "is_new": bought.offer is not None,
+            "is_new": bool(bought.offers),
             "is_emulated": is_local,
-            "upfront_fee": None if bought.offer is None else f"{bought.offer.fee:f}",
-            "currency": None if bought.offer is None else bought.offer.currency,
+            "upfront_fee": f"{sum(fees):f}" if fees else None,
+            "currency": bought.offers[0].currency if fees else None,
         },
         text,
     )

@@ -48,6 +48,7 @@ class Reservation:
     """Instances of the block that EC2 itself cannot give."""
     launch_status: str = ""
     """Of UltraServers: launchable or unlaunchable."""
+    tags: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_block(self) -> bool:
@@ -61,6 +62,9 @@ class Reservation:
     def is_over(self) -> bool:
         """For good: nothing will start in it any more."""
         return self.state in OVER
+
+    def tag(self, key: str) -> str | None:
+        return dict(self.tags).get(key)
 
     @property
     def is_known_state(self) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -176,6 +178,37 @@ def test_an_ultraserver_is_asked_for_and_sold_as_one(market: Pilot) -> None:
     (standing,) = market.json("capacity status")["capacities"]
     assert standing["reservation"]["ultraserver_type"] == "u-trn2x64"
     assert standing["moments"]["reclaim_utc"][11:16] == "10:30"
+
+
+@pytest.fixture
+def two_ultraservers(market: Pilot) -> Pilot:
+    """Under Slurm: a block for each."""
+    text = market.file.read_text().replace("us-east-2", "ap-south-2").replace("use2-az3", "aps2-az1")
+    text = text.replace("instance_type: trn2.48xlarge", "instance_type: trn2u.48xlarge")
+    slurm = "scheduler: slurm\n    slurm: {shared_storage: {kind: efs}}"
+    text = re.sub(r"scheduler: batch", slurm, text)
+    market.file.write_text(re.sub(r"\bnodes: 4\b", "nodes: 8", text, count=1))
+    return replace(market, region="ap-south-2")
+
+
+def test_a_client_killed_between_two_blocks_buys_the_second_only(two_ultraservers: Pilot) -> None:
+    market = two_ultraservers
+    before = market.file.read_bytes()
+    (search,) = market.json("capacity search")["searches"]
+    assert (search["asked"]["blocks"], search["asked"]["ultraservers"]) == (2, 1)
+    chosen = [offer["id"] for offer in search["offers"] if offer["is_in_the_files_zone"]][:2]
+    killed_at(market, PURCHASE, "capacity buy", *chosen, "--max-fee", "900000", "--yes")
+    assert market.file.read_bytes() == before
+    held = _eventually(lambda: bought(market))
+    done = market.json("capacity buy", *chosen, "--max-fee", "900000", "--yes")
+    assert (done["missing"], set(held) <= set(done["ids"]), len(done["ids"])) == (0, True, 2)
+    assert sorted(bought(market)) == sorted(done["ids"])
+    written = f"ids: [{', '.join(done['ids'])}]".encode()
+    assert market.file.read_bytes() == before.replace(b"id: null", written, 1)
+    assert "not bought yet" not in market.run("check").stderr
+    standings = market.json("capacity status")["capacities"]
+    assert [one["id"] for one in standings] == done["ids"]
+    assert not any(one["found_by_tag"] for one in standings)
 
 
 def test_status_of_a_block_that_is_not_there_is_exit_3(market: Pilot) -> None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from stacks.domain.capacity_market.offers import USD, Offer
 from stacks.domain.capacity_market.wanted import Wanted
 from stacks.domain.errors import InputError
 from stacks.domain.findings import printable
-from stacks.domain.names import CAPACITY_TAG, ENVIRONMENT_TAG, OFFERING_TAG, OWNER_TAG
+from stacks.domain.names import CAPACITY_TAG, ENVIRONMENT_TAG, FEE_TAG, OFFERING_TAG, OWNER_TAG
 from stacks.domain.reservations import Reservation
 
 INSTANCE_PLATFORM = "Linux/UNIX"
@@ -21,14 +21,23 @@ _OFFERING_ID = re.compile(r"[A-Za-z0-9_-]{1,255}")
 _SOON = timedelta(hours=1)
 
 
-def purchase_tags(environment: str, owner: str, capacity: str, offering_id: str) -> dict[str, str]:
-    """A client that dies after the purchase finds its block by these."""
+def purchase_tags(environment: str, owner: str, capacity: str, offer: Offer) -> dict[str, str]:
+    """A client that dies after the purchase finds its block by these, and what it cost."""
     return {
         ENVIRONMENT_TAG: environment,
         CAPACITY_TAG: capacity,
-        OFFERING_TAG: offering_id,
+        OFFERING_TAG: offer.id,
+        FEE_TAG: f"{offer.fee:f}",
         OWNER_TAG: owner,
     }
+
+
+def paid(block: Reservation) -> Decimal | None:
+    """In US dollars, as the purchase has noted it; None where it has not."""
+    try:
+        return Decimal(block.tag(FEE_TAG) or "unknown")
+    except InvalidOperation:
+        return None
 
 
 def require_offering_id(text: str) -> None:
@@ -54,6 +63,45 @@ def refusals(offer: Offer, wanted: Wanted, fee_max_usd: Decimal, as_of: datetime
         *_size_refusals(offer, wanted),
         *_time_refusals(offer, as_of),
     )
+
+
+def total_refusals(
+    offers: Sequence[Offer], held: Sequence[Reservation], fee_max_usd: Decimal
+) -> Iterator[str]:
+    """Why blocks that are each fine are not bought together with each other and with those that are yours already."""
+    if len(offers) + len(held) < 2:
+        return
+    before = sum((paid(block) or Decimal(0) for block in held), Decimal(0))
+    total = sum((offer.fee or Decimal(0) for offer in offers), before)
+    if total > fee_max_usd:
+        earlier = f", {before} of them paid before" if before else ""
+        yield f"the fees are {total} USD together{earlier}; --max-fee allows {fee_max_usd}"
+    common = _common(offers, held)
+    if common is not None and common[0] >= common[1]:
+        yield "they never run at the same time, and the cluster needs all of them"
+
+
+def together_cautions(offers: Sequence[Offer], held: Sequence[Reservation]) -> Iterator[str]:
+    common, spans = _common(offers, held), _spans(offers, held)
+    if common is not None and len(set(spans)) > 1:
+        yield f"all of them run only from {common[0]:%Y-%m-%d %H:%M %Z} to {common[1]:%Y-%m-%d %H:%M %Z}"
+    unknown = [block.id for block in held if paid(block) is None]
+    if unknown:
+        yield f"what {', '.join(unknown)} cost is not noted: --max-fee is compared without it"
+
+
+def _spans(
+    offers: Sequence[Offer], held: Sequence[Reservation]
+) -> list[tuple[datetime | None, datetime | None]]:
+    return [*((one.start, one.end) for one in offers), *((one.start, one.end) for one in held)]
+
+
+def _common(offers: Sequence[Offer], held: Sequence[Reservation]) -> tuple[datetime, datetime] | None:
+    """When all of them run; None where EC2 does not say it of one."""
+    spans = _spans(offers, held)
+    starts = [start for start, _ in spans if start is not None]
+    ends = [end for _, end in spans if end is not None]
+    return (max(starts), min(ends)) if spans and len(starts) == len(ends) == len(spans) else None
 
 
 def cautions(offer: Offer, as_of: datetime) -> tuple[str, ...]:

@@ -31,6 +31,7 @@ def search_document(found: Found, timezone: tzinfo) -> dict[str, Any]:
         "asked": {
             "regions": list(found.regions),
             "instance_type": wanted.instance_type,
+            "blocks": wanted.blocks,
             "nodes": wanted.nodes,
             "ultraserver_type": wanted.ultraserver_type or None,
             "ultraservers": wanted.ultraservers or None,

@@ -44,7 +44,7 @@ class ExtensionOffer:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One entry under `capacity`. `reservation` None: not bought, or not found by its id."""
+    """One reservation of an entry under `capacity`. `reservation` None: not bought, or not found by its id."""
 
     capacity: str
     kind: str

@@ -10,10 +10,11 @@ from typing import Any, Literal
 
 from stacks.domain.capacity_market.durations import sold_hours
 from stacks.domain.catalog import Catalog, UltraServer
-from stacks.domain.environment import Cluster, Environment
+from stacks.domain.environment import Capacity, Cluster, Environment
 from stacks.domain.errors import InputError
 from stacks.domain.findings import closest, one_of
 from stacks.domain.reservations import CAPACITY_BLOCK
+from stacks.domain.unlisted_types import ultraserver_of
 
 INSTANCES_MAX = 64
 """botocore 1.44.8, DescribeCapacityBlockOfferings.InstanceCount."""
@@ -44,7 +45,10 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """For one entry under `capacity`. By UltraServer where `ultraserver_type` is set: then `nodes` is what they hold."""
+    """One block, or several of the same size, for one entry under `capacity`.
+
+    By UltraServer where `ultraserver_type` is set: then `nodes` is what those of a block hold.
+    """
 
     capacity: str
     clusters: tuple[str, ...]
@@ -58,6 +62,8 @@ class Wanted:
     start_from: datetime | None
     until: datetime | None
     notes: tuple[str, ...] = ()
+    blocks: int = 1
+    """Several for UltraServers under Slurm: PCS takes one reservation for the node group of each."""
 
     @property
     def is_ultraserver(self) -> bool:
@@ -80,12 +86,14 @@ class Wanted:
         return asked
 
     def text(self) -> str:
-        """ "4 x TYPE for 7 days"."""
+        """ "4 x TYPE for 7 days", "2 blocks of 1 x TYPE for 7 days"."""
         what = (
             f"{self.ultraservers} x {self.ultraserver_type}"
             if self.is_ultraserver
             else f"{self.nodes} x {self.instance_type}"
         )
+        if self.blocks > 1:
+            what = f"{self.blocks} blocks of {what}"
         days = self.hours // 24
         dates = "".join(
             f" {word} {moment:%Y-%m-%d %H:%M %Z}"
@@ -117,8 +125,8 @@ def wanted_of(
 
 
 def wanted_to_buy(environment: Environment, every_wanted: tuple[Wanted, ...]) -> Wanted:
-    """The one block that the file lacks. Raises InputError when that is not one."""
-    lacking = [one for one in every_wanted if environment.capacity[one.capacity].id is None]
+    """What the file lacks for one entry. Raises InputError when it lacks something for several."""
+    lacking = [one for one in every_wanted if not _names_ids(environment.capacity[one.capacity])]
     if len(lacking) > 1:
         names = ", ".join(one.capacity for one in lacking)
         raise InputError(f"the file has several blocks to buy: {names}", "name one's cluster with --cluster")
@@ -136,6 +144,10 @@ def regions_that_offer(instance_type: str, catalog: Catalog, first: str) -> tupl
     found = catalog.get(instance_type)
     others = tuple(region for region in (found.regions if found else ()) if region != first)
     return (first, *others)
+
+
+def _names_ids(capacity: Capacity) -> bool:
+    return capacity.id is not None or bool(capacity.ids)
 
 
 def _entries(environment: Environment, options: Options) -> dict[str, tuple[str, ...]]:
@@ -181,7 +193,8 @@ def _wanted(
         )
     hours, rounded = sold_hours(options.hours or Decimal(environment.lifetime_days * 24))
     named = options.instance_type or types[0]
-    asked = _hardware(catalog, options, named, options.nodes or sum(c.nodes * c.cells for c in members))
+    nodes = options.nodes or sum(c.nodes * c.cells for c in members)
+    asked = _by_group(_hardware(catalog, options, named, nodes), catalog, members, nodes)
     notes = (*([rounded] if rounded else []), *asked.notes, *_unlisted(catalog, named))
     if not asked.ultraserver_type and any(catalog.ultraserver_of_shape(c.shape) for c in members):
         notes += (
@@ -200,6 +213,7 @@ def _wanted(
         start_from=options.start_from,
         until=options.until,
         notes=notes,
+        blocks=asked.blocks,
     )
 
 
@@ -209,6 +223,28 @@ class _Hardware:
     ultraserver_type: str = ""
     ultraservers: int = 0
     notes: tuple[str, ...] = ()
+    blocks: int = 1
+
+
+def _by_group(whole: _Hardware, catalog: Catalog, clusters: list[Cluster], nodes: int) -> _Hardware:
+    """One block for each UltraServer of a Slurm cluster; else what it is."""
+    cluster = clusters[0]
+    instance_type = catalog.get(cluster.instance_type)
+    if len(clusters) > 1 or cluster.scheduler != "slurm" or instance_type is None:
+        return whole
+    ultraserver = ultraserver_of(instance_type, cluster.shape, catalog)
+    members = ultraserver.members if ultraserver else None
+    if members is None or nodes <= members:
+        return whole
+    blocks = -(-nodes // members)
+    note = f"PCS takes one reservation for each UltraServer: {blocks} blocks of {members} nodes, all at the same time"
+    return replace(
+        whole,
+        nodes=members,
+        ultraservers=min(whole.ultraservers, 1),
+        blocks=blocks,
+        notes=(*whole.notes, note),
+    )
 
 
 def _hardware(catalog: Catalog, options: Options, instance_type: str, nodes: int) -> _Hardware:

@@ -9,6 +9,7 @@ from stacks.domain.findings import Severity, closest, one_of
 from stacks.domain.rules.instances import UNLISTED
 from stacks.domain.rules.node_blocks import capacity_kind_of, node_blocks, nodes_maximum_of, type_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.rules.slurm import group_count
 
 BLOCK_INSTANCES_MAX = 64
 BLOCKS_INSTANCES_MAX = 256
@@ -92,7 +93,7 @@ def placement_group_without_block(facts: Facts) -> Iterator[Problem]:
 
 def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
     for name, cluster in facts.environment.clusters.items():
-        if _is_on_one_block(facts, cluster) and _nodes(cluster) > BLOCK_INSTANCES_MAX:
+        if _is_on_one_block(facts, name) and _nodes(cluster) > BLOCK_INSTANCES_MAX:
             yield Problem(
                 ("clusters", name, "nodes"),
                 f"{_nodes(cluster)}{' in all cells' if cluster.cells > 1 else ''}",
@@ -104,7 +105,12 @@ def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
         users = [block for block in node_blocks(facts.environment) if block.capacity == name]
         sizes = {block.words: nodes_maximum_of(facts, block) or 0 for block in users}
         is_said = any(b.kind == "cluster" and sizes[b.words] > BLOCK_INSTANCES_MAX for b in users)
-        is_one_block = capacity.kind == "capacity-block" and not capacity.ids
+        clusters = [c for c, cluster in facts.environment.clusters.items() if cluster.capacity == name]
+        is_one_block = (
+            capacity.kind == "capacity-block"
+            and not capacity.ids
+            and all(_is_on_one_block(facts, cluster) for cluster in clusters)
+        )
         total = sum(sizes.values())
         if is_one_block and total > BLOCK_INSTANCES_MAX and not is_said:
             yield Problem(
@@ -117,10 +123,13 @@ def block_is_not_too_large(facts: Facts) -> Iterator[Problem]:
             )
 
 
-def _is_on_one_block(facts: Facts, cluster: Cluster) -> bool:
-    """Not on one for each UltraServer."""
+def _is_on_one_block(facts: Facts, name: str) -> bool:
+    """Not on one for each UltraServer, bought or not."""
+    cluster = facts.environment.clusters[name]
     capacity = facts.environment.capacity.get(cluster.capacity)
-    return capacity is not None and capacity.kind == "capacity-block" and not capacity.ids
+    if capacity is None or capacity.kind != "capacity-block" or capacity.ids:
+        return False
+    return cluster.scheduler != "slurm" or group_count(facts, name) == 1
 
 
 def _nodes(cluster: Cluster) -> int:

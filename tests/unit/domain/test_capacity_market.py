@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -15,7 +16,13 @@ from hypothesis import strategies as st
 from stacks.domain.capacity_market.durations import sold_hours
 from stacks.domain.capacity_market.named_hardware import with_named_hardware
 from stacks.domain.capacity_market.offers import Offer, Segment, ranked, valued
-from stacks.domain.capacity_market.purchase import cautions, purchase_tags, refusals
+from stacks.domain.capacity_market.purchase import (
+    cautions,
+    purchase_tags,
+    refusals,
+    together_cautions,
+    total_refusals,
+)
 from stacks.domain.capacity_market.wanted import (
     Options,
     Wanted,
@@ -26,6 +33,7 @@ from stacks.domain.capacity_market.wanted import (
 from stacks.domain.catalog import load_catalog
 from stacks.domain.environment import Environment
 from stacks.domain.errors import InputError
+from stacks.domain.reservations import Reservation
 from tests.environments import changed, loaded
 from tests.unit.domain.capacity_offers import DAYS, NOW, START, ULTRASERVER, an_offer, wanted
 
@@ -362,9 +370,100 @@ def test_a_start_that_is_near_or_over_is_said(begins_in_minutes: int, words: str
 
 
 def test_a_block_is_found_again_by_its_tags() -> None:
-    assert purchase_tags("pilot", "team", "block", "cb-1") == {
+    assert purchase_tags("pilot", "team", "block", an_offer()) == {
         "neuronkit:environment": "pilot",
         "neuronkit:capacity": "block",
         "neuronkit:offering": "cb-1",
+        "neuronkit:fee-usd": "24031.10",
         "neuronkit:owner": "team",
     }
+
+
+def a_held_block(fee: str | None = "20000", **more: Any) -> Reservation:
+    values = {"start": START, "end": START + timedelta(days=DAYS), **more}
+    block = Reservation("cr-1", "capacity-block", "trn2u.48xlarge", "use2-az3", 4, 4, "scheduled", **values)
+    return block if fee is None else replace(block, tags=(("neuronkit:fee-usd", fee),))
+
+
+TOO_MUCH = "the fees are 48062.20 USD together; --max-fee allows 48062"
+LATER = {"start": START + timedelta(days=DAYS), "end": START + timedelta(days=2 * DAYS)}
+
+
+@pytest.mark.parametrize(
+    ("offers", "held", "fee_max", "reasons"),
+    [
+        ([an_offer()], [], "1", []),
+        ([an_offer(), an_offer()], [], "48062.20", []),
+        ([an_offer(), an_offer()], [], "48062", [TOO_MUCH]),
+        ([an_offer()], [a_held_block()], "44031.10", []),
+        ([an_offer()], [a_held_block()], "44031", ["the fees are 44031.10 USD together, 20000 of them paid before; --max-fee allows 44031"]),
+        ([an_offer()], [a_held_block(None)], "24031.10", []),
+        ([an_offer()], [a_held_block("a lot")], "24031.10", []),
+        ([an_offer(), an_offer(**LATER)], [], "50000", ["they never run at the same time, and the cluster needs all of them"]),
+        ([an_offer()], [a_held_block(**LATER)], "50000", ["they never run at the same time, and the cluster needs all of them"]),
+        ([an_offer()], [a_held_block(end=None)], "50000", []),
+    ],
+)  # fmt: skip
+def test_blocks_that_are_refused_together(
+    offers: list[Offer], held: list[Reservation], fee_max: str, reasons: list[str]
+) -> None:
+    assert list(total_refusals(offers, held, Decimal(fee_max))) == reasons
+
+
+def test_what_to_know_of_blocks_together() -> None:
+    assert list(together_cautions([an_offer(), an_offer()], [a_held_block()])) == []
+    later = an_offer(start=START + timedelta(days=1))
+    assert list(together_cautions([later], [a_held_block(None)])) == [
+        "all of them run only from 2026-12-02 11:30 UTC to 2026-12-08 11:30 UTC",
+        "what cr-1 cost is not noted: --max-fee is compared without it",
+    ]
+
+
+ULTRASERVERS_UNDER_SLURM: dict[str, Any] = {
+    "region": "ap-south-2",
+    "network.zone_id": "aps2-az1",
+    "clusters.train.instance_type": "trn2u.48xlarge",
+    "clusters.train.scheduler": "slurm",
+    "clusters.train.slurm": {"shared_storage": {"kind": "efs"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "blocks", "asked"),
+    [
+        (4, {}, 1, {"UltraserverType": "u-trn2x64", "UltraserverCount": 1}),
+        (8, {}, 2, {"UltraserverType": "u-trn2x64", "UltraserverCount": 1}),
+        (10, {}, 3, {"UltraserverType": "u-trn2x64", "UltraserverCount": 1}),
+        (8, {"unit": "instances"}, 2, {"InstanceType": "trn2u.48xlarge", "InstanceCount": 4}),
+    ],
+)
+def test_under_slurm_each_ultraserver_is_a_block(
+    nodes: int, options: dict[str, Any], blocks: int, asked: dict[str, Any]
+) -> None:
+    found = wanted_by({**ULTRASERVERS_UNDER_SLURM, "clusters.train.nodes": nodes}, **options)
+    assert (found.blocks, found.nodes) == (blocks, 4)
+    assert found.parameters() == {**asked, "CapacityDurationHours": DAYS * 24}
+    assert any("one reservation for each UltraServer" in note for note in found.notes) == (blocks > 1)
+    assert found.text().startswith(f"{blocks} blocks of " if blocks > 1 else "1 x u-trn2x64")
+
+
+def test_under_batch_ultraservers_are_one_block() -> None:
+    changes = {**ULTRASERVERS_UNDER_SLURM, "clusters.train.scheduler": "batch", "clusters.train.nodes": 8}
+    found = wanted_by({**changes, "clusters.train.slurm": None})
+    assert (found.blocks, found.ultraservers, found.nodes) == (1, 2, 8)
+
+
+def test_what_names_all_its_ids_lacks_nothing() -> None:
+    ids = ["cr-00000000000000001", "cr-00000000000000002"]
+    named = {
+        **ULTRASERVERS_UNDER_SLURM,
+        "clusters.train.nodes": 8,
+        "capacity.block": {"kind": "capacity-block", "ids": ids},
+    }
+    other = {
+        "capacity.second": {"kind": "capacity-block"},
+        "clusters.other": {**SECOND["clusters.other"], "instance_type": "trn2u.48xlarge"},
+    }
+    environment = environment_with(named, other)
+    found = wanted_of(environment, load_catalog(), Options(), NOW)
+    assert wanted_to_buy(environment, found).capacity == "second"

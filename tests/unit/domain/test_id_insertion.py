@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stacks.domain.capacity_market.id_insertion import with_id
+from stacks.domain.capacity_market.id_insertion import with_ids
 from stacks.domain.environment.source import parse
 from stacks.domain.errors import InputError
 from stacks.domain.render.starters import starter_text
@@ -44,7 +44,7 @@ def text_with(entry: str) -> str:
 def test_only_the_null_changes(entry: str, written: str, line_end: str, mark: str) -> None:
     before = mark + text_with(entry).replace("\n", line_end)
     after = mark + text_with(written).replace("\n", line_end)
-    assert with_id(before, FILE, "block", ID) == after
+    assert with_ids(before, FILE, "block", [ID]) == after
 
 
 @pytest.mark.parametrize(
@@ -63,18 +63,61 @@ def test_only_the_null_changes(entry: str, written: str, line_end: str, mark: st
 )
 def test_what_cannot_be_replaced_exactly_is_refused(entry: str, words: str) -> None:
     with pytest.raises(InputError) as caught:
-        with_id(text_with(entry), FILE, "block", ID)
+        with_ids(text_with(entry), FILE, "block", [ID])
     assert words in caught.value.message
 
 
 def test_an_entry_that_is_not_there() -> None:
     with pytest.raises(InputError, match=r"has no capacity\.blok\.id"):
-        with_id(text_with("\n    id: null"), FILE, "blok", ID)
+        with_ids(text_with("\n    id: null"), FILE, "blok", [ID])
 
 
 def test_the_starters_null() -> None:
     text = starter_text("trn2-pilot", name="pilot", file=FILE, schema="schema.json")
-    assert with_id(text, FILE, "block", ID) == text.replace("id: null", f"id: {ID}", 1)
+    assert with_ids(text, FILE, "block", [ID]) == text.replace("id: null", f"id: {ID}", 1)
+
+
+IDS = [ID, "cr-0123456789abcdef1"]
+LIST = f"[{', '.join(IDS)}]"
+
+
+@pytest.mark.parametrize(
+    ("entry", "written"),
+    [
+        ("\n    kind: x\n    id: null   # not bought\n    # ids: [cr-…]", f"\n    kind: x\n    ids: {LIST}   # not bought\n    # ids: [cr-…]"),
+        ("\n    id:   # later\n    kind: x", f"\n    ids: {LIST}   # later\n    kind: x"),
+        ("\n    id:\n      null", f"\n    ids:\n      {LIST}"),
+        ('\n    "id": null', f'\n    "ids": {LIST}'),
+        ("\n    'id' : null", f"\n    'ids' : {LIST}"),
+        (" {kind: x, id: null}  # soon", f" {{kind: x, ids: {LIST}}}  # soon"),
+        (" {id: , kind: x}", f" {{ids: {LIST} , kind: x}}"),
+        ("\n    id: null # one\n    ids: [ ] # several", f"\n    id: null # one\n    ids: {LIST} # several"),
+        ("\n    ids: []\n    kind: x", f"\n    ids: {LIST}\n    kind: x"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_several_ids_are_a_list(entry: str, written: str, line_end: str) -> None:
+    before = text_with(entry).replace("\n", line_end)
+    assert with_ids(before, FILE, "block", IDS) == text_with(written).replace("\n", line_end)
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("\n    kind: x", "has no capacity.block.id"),
+        (f"\n    id: {ID}", "has an id already"),
+        (f"\n    ids: [{ID}]", "is no plain empty list"),
+        ("\n    ids:\n    id: null", "is no plain empty list"),
+        ("\n    ids: &none []", "is no plain empty list"),
+        ("\n    id: &nothing null", "cannot be replaced exactly"),
+        ("\n    zone: &nothing null\n    id: *nothing", "cannot be replaced exactly"),
+        (" &one\n    id: null\n  two: *one", "cannot be replaced exactly"),
+    ],
+)
+def test_where_a_list_cannot_be_written_it_is_refused(entry: str, words: str) -> None:
+    with pytest.raises(InputError) as caught:
+        with_ids(text_with(entry), FILE, "block", IDS)
+    assert words in caught.value.message
 
 
 comments = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_characters="\x85\u2028\u2029\ufeff\ufffe\uffff"), max_size=12)  # fmt: skip
@@ -84,6 +127,6 @@ comments = st.text(st.characters(exclude_categories=["Cc", "Cs"], exclude_charac
 def test_comments_of_any_words_stay(lines: list[str], behind: str) -> None:
     head = "".join(f"# {line}\n" for line in lines)
     before = f"{head}capacity:\n  block:\n    id: null # {behind}\n"
-    after = with_id(before, FILE, "block", ID)
+    after = with_ids(before, FILE, "block", [ID])
     assert after == f"{head}capacity:\n  block:\n    id: {ID} # {behind}\n"
     assert parse(after, FILE).data == {"capacity": {"block": {"id": ID}}}

@@ -71,6 +71,7 @@ def test_rules_of_every_scheduler_hold_for_slurm(
         ("NK212", ultraservers(8, **bought(*IDS[:2]))),
         ("NK214", {**slurm(), "capacity.hourly.kind": "spot"}),
         ("NK216", ultraservers(68, **bought(*IDS[:2]))),
+        ("NK216", ultraservers(68, **{"capacity.hourly": {"kind": "capacity-block"}})),
         ("NK219", {**slurm(), **BOUGHT}),
         ("NK221", {**slurm(), **VPC_OF_A_24, f"{TRAIN}.nodes": 7}),
         ("NK240", {**slurm(), "software.sdk": "9.9.9"}),

@@ -55,6 +55,16 @@ def test_on_demand_needs_nothing() -> None:
             RESERVATION,
             "create-capacity-reservation --region us-east-2 --instance-type trn1.32xlarge --instance-count 4",
         ),
+        (
+            TWO_ULTRASERVERS,
+            "capacity buy FILE OFFERING… --max-fee USD` buys 2, one for each UltraServer, in zone aps2-az1 and write "
+            "their cr-… ids into capacity.block.ids",
+        ),
+        (
+            {**TWO_ULTRASERVERS, "capacity.block": {"kind": "reservation"}},
+            "--instance-count 4 --availability-zone-id aps2-az1 --instance-platform Linux/UNIX`, once for each "
+            "UltraServer (4, 4 nodes), and write their cr-… ids",
+        ),
     ],
 )
 def test_a_real_deploy_refuses_it_and_says_how_to_buy_or_choose(values: dict[str, Any], command: str) -> None:

@@ -35,7 +35,8 @@ class Market:
     purchases: list[str] = field(default_factory=list)
     meanwhile: Callable[[], None] = lambda: None
     answer_lost: bool = False
-    ids: tuple[str, ...] = (ID,)
+    ids: tuple[str, ...] | None = (ID,)
+    """Of every purchase; None: another one for each."""
 
     def list(self, _: Cloud, __: object) -> tuple[Offer, ...]:
         return tuple(self.offers)
@@ -44,14 +45,19 @@ class Market:
         assert platform == "Linux/UNIX"
         self.purchases.append(offering)
         self.offers = [offer for offer in self.offers if offer.id != offering]
-        self.blocks += [(a_block(id_), tags) for id_ in self.ids]
+        ids = (f"cr-{len(self.purchases):017x}",) if self.ids is None else self.ids
+        self.blocks += [(a_block(id_), tags) for id_ in ids]
         self.meanwhile()
         if self.answer_lost:
             raise UnreachableError("no connection to ec2")
-        return self.ids
+        return ids
 
     def tagged(self, _: Cloud, tags: dict[str, str]) -> tuple[Reservation, ...]:
-        return tuple(block for block, own in self.blocks if tags.items() <= own.items())
+        return tuple(
+            replace(block, tags=tuple(own.items()))
+            for block, own in self.blocks
+            if tags.items() <= own.items()
+        )
 
 
 def a_block(id_: str = ID, state: str = "payment-pending") -> Reservation:
@@ -94,7 +100,9 @@ def buy(
         confirm=more.pop("confirm", lambda _: None),
         now=lambda: NOW,
     )
-    return buyer.buy(Order(file, offering, Decimal(fee_max), another), wanted())
+    return buyer.buy(
+        Order(file, more.pop("offerings", (offering,)), Decimal(fee_max), another), more.pop("want", wanted())
+    )
 
 
 def content(file: Path) -> str:
@@ -104,11 +112,11 @@ def content(file: Path) -> str:
 def test_a_purchase_writes_the_id_and_changes_nothing_else(market: Market, file: Path) -> None:
     file.chmod(0o640)
     bought = buy(file)
-    assert (bought.id, market.purchases) == (ID, ["cb-1"])
+    assert (bought.ids, market.purchases) == ((ID,), ["cb-1"])
     assert content(file) == AFTER
     assert file.stat().st_mode & 0o777 == 0o640
     assert list(file.parent.iterdir()) == [file]
-    assert market.blocks[0][1] == {**tags(), "neuronkit:owner": "team"}
+    assert market.blocks[0][1] == {**tags(), "neuronkit:owner": "team", "neuronkit:fee-usd": "24031.10"}
 
 
 def test_through_a_symbolic_link_the_file_behind_it_is_written(market: Market, file: Path) -> None:
@@ -132,7 +140,7 @@ def test_a_client_killed_between_purchase_and_writing_finds_its_block(market: Ma
         buy(file)
     assert content(file) == TEXT
     said: list[str] = []
-    assert buy(file, said=said) == Bought(ID, None)
+    assert buy(file, said=said) == Bought((ID,), ())
     assert (market.purchases, content(file)) == (["cb-1"], AFTER)
     assert "nothing is bought" in said[0]
 
@@ -141,19 +149,19 @@ def test_also_when_the_next_run_asks_for_another_offering(market: Market, file: 
     """The first one is sold, so a search cannot list it any more."""
     market.blocks = [(a_block(), tags())]
     market.offers = [an_offer(id="cb-2")]
-    assert buy(file, offering="cb-2").id == ID
+    assert buy(file, offering="cb-2").ids == (ID,)
     assert market.purchases == []
 
 
 def test_another_block_is_bought_only_on_the_explicit_word(market: Market, file: Path) -> None:
     market.blocks = [(a_block("cr-00000000000000001"), tags("cb-0"))]
-    assert buy(file, another=True).id == ID
+    assert buy(file, another=True).ids == (ID,)
     assert market.purchases == ["cb-1"]
 
 
 def test_another_does_not_buy_the_same_offering_twice(market: Market, file: Path) -> None:
     market.blocks = [(a_block(), tags()), (a_block("cr-00000000000000001"), tags("cb-0"))]
-    assert buy(file, another=True).id == ID
+    assert buy(file, another=True).ids == (ID,)
     assert market.purchases == []
 
 
@@ -162,7 +170,7 @@ def test_an_answer_that_is_lost_is_no_licence_to_buy_again(market: Market, file:
     with pytest.raises(WorldError, match="it may have been bought") as caught:
         buy(file)
     assert "wait a few minutes" in caught.value.hint
-    assert buy(file).id == ID
+    assert buy(file).ids == (ID,)
     assert market.purchases == ["cb-1"]
 
 
@@ -171,14 +179,14 @@ def test_an_answer_that_is_lost_is_no_licence_to_buy_again(market: Market, file:
 )
 def test_blocks_of_others_are_not_ours(other: dict[str, str], market: Market, file: Path) -> None:
     market.blocks = [(a_block("cr-00000000000000001"), other)]
-    assert buy(file).id == ID
+    assert buy(file).ids == (ID,)
     assert market.purchases == ["cb-1"]
 
 
 @pytest.mark.parametrize("state", ["expired", "cancelled", "failed", "payment-failed"])
 def test_a_block_that_is_over_is_not_used(state: str, market: Market, file: Path) -> None:
     market.blocks = [(a_block("cr-00000000000000001", state), tags("cb-0"))]
-    assert buy(file).id == ID
+    assert buy(file).ids == (ID,)
     assert market.purchases == ["cb-1"]
 
 
@@ -343,3 +351,125 @@ def test_a_refused_purchase_is_an_error_and_no_mystery(market: Market, file: Pat
     market.meanwhile = refuse
     with pytest.raises(KitError, match="PurchaseCapacityBlock"):
         buy(file)
+
+
+TWO = wanted(blocks=2)
+OFFERINGS = ("cb-1", "cb-2")
+IDS = ("cr-00000000000000001", "cr-00000000000000002")
+AFTER_TWO = TEXT.replace("id: null", f"ids: [{', '.join(IDS)}]")
+FEES = 48_063
+
+
+@pytest.fixture
+def two(market: Market) -> Market:
+    """A market with a block for each of two UltraServers."""
+    market.ids = None
+    market.offers = [an_offer(id=id_) for id_ in (*OFFERINGS, "cb-3")]
+    return market
+
+
+def buy_two(file: Path, *offerings: str, fee_max: int = FEES, **more: Any) -> Bought:
+    return buy(file, offerings=offerings or OFFERINGS, want=TWO, fee_max=fee_max, **more)
+
+
+def test_two_blocks_are_asked_for_once_paid_for_each_and_written_as_a_list(two: Market, file: Path) -> None:
+    questions: list[str] = []
+    bought = buy_two(file, confirm=questions.append)
+    assert (bought.ids, bought.missing, two.purchases) == (IDS, 0, ["cb-1", "cb-2"])
+    assert content(file) == AFTER_TWO
+    (question,) = questions
+    assert "Buy 2 blocks for 48,062.20 USD together" in question
+    assert all(id_ in question for id_ in OFFERINGS)
+    assert [own["neuronkit:offering"] for _, own in two.blocks] == list(OFFERINGS)
+
+
+@pytest.mark.parametrize("killed_after", [1, 2])
+def test_killed_after_any_purchase_the_same_command_buys_only_what_is_missing(
+    killed_after: int, two: Market, file: Path
+) -> None:
+    def die() -> None:
+        if len(two.purchases) == killed_after:
+            raise KilledError
+
+    two.meanwhile = die
+    with pytest.raises(KilledError):
+        buy_two(file)
+    assert content(file) == TEXT
+    two.meanwhile = lambda: None
+    questions: list[str] = []
+    assert buy_two(file, confirm=questions.append).ids == IDS
+    assert (two.purchases, content(file)) == (["cb-1", "cb-2"], AFTER_TWO)
+    assert len(questions) == 2 - killed_after
+    assert not any("cb-1" in question for question in questions)
+
+
+def test_one_at_a_time_is_possible_and_the_file_waits_for_all(two: Market, file: Path) -> None:
+    first = buy_two(file, "cb-1")
+    assert (first.ids, first.missing, content(file)) == (IDS[:1], 1, TEXT)
+    again = buy_two(file, "cb-1")
+    assert (again, two.purchases) == (Bought(IDS[:1], (), 1), ["cb-1"])
+    second = buy_two(file, "cb-3")
+    assert (second.ids, second.missing, content(file)) == (IDS, 0, AFTER_TWO)
+
+
+def test_a_second_purchase_that_is_refused_says_what_is_yours_and_is_made_up_for(
+    two: Market, file: Path
+) -> None:
+    def refuse() -> None:
+        if len(two.purchases) == 2:
+            two.blocks.pop()
+            raise AwsError("no capacity")
+
+    two.meanwhile = refuse
+    with pytest.raises(WorldError, match=f"{IDS[0]} is yours, the next one is not: no capacity") as caught:
+        buy_two(file)
+    assert "only what is missing is bought" in caught.value.hint
+    two.meanwhile = lambda: None
+    assert len(buy_two(file, "cb-3").ids) == 2
+    assert two.purchases == ["cb-1", "cb-2", "cb-3"]
+    assert "id: null" not in content(file)
+
+
+def test_the_most_that_is_paid_is_for_all_blocks_also_over_several_runs(two: Market, file: Path) -> None:
+    with pytest.raises(WorldError, match=r"the fees are 48062\.20 USD together"):
+        buy_two(file, fee_max=48_062)
+    assert two.purchases == []
+    buy_two(file, "cb-1", fee_max=30_000)
+    with pytest.raises(WorldError, match=r"24031\.10 of them paid before; --max-fee allows 30000"):
+        buy_two(file, "cb-2", fee_max=30_000)
+    assert two.purchases == ["cb-1"]
+
+
+@pytest.mark.parametrize(
+    ("offerings", "words"),
+    [
+        (("cb-1", "cb-1"), "named twice"),
+        (("cb-1", "cb-2", "cb-3"), "3 offerings are named, and capacity block lacks 2 of 2 blocks"),
+        (("cb-1", "cb 2"), "cannot be the id of an offering"),
+        (("cb-1", "cb-9"), "the offering cb-9 is gone"),
+    ],
+)
+def test_words_for_two_blocks_that_buy_nothing(
+    offerings: tuple[str, ...], words: str, two: Market, file: Path
+) -> None:
+    with pytest.raises(KitError, match=words):
+        buy_two(file, *offerings)
+    assert (two.purchases, content(file)) == ([], TEXT)
+
+
+def test_no_word_of_the_user_no_second_block(two: Market, file: Path) -> None:
+    def say_no(_: str) -> None:
+        raise InputError("nothing was changed")
+
+    two.blocks = [(a_block(IDS[0]), tags())]
+    with pytest.raises(InputError):
+        buy_two(file, confirm=say_no)
+    assert two.purchases == []
+
+
+def test_more_blocks_than_are_wanted_are_left_to_the_user(two: Market, file: Path) -> None:
+    two.blocks = [(a_block(f"cr-0000000000000000{n}"), tags(f"cb-x{n}")) for n in (1, 2, 3)]
+    with pytest.raises(WorldError, match="there are 3 blocks for capacity block already") as caught:
+        buy_two(file)
+    assert "write the ids that you mean" in caught.value.hint
+    assert two.purchases == []

@@ -123,3 +123,9 @@ def test_what_was_never_bought(ec2: dict[str, Any]) -> None:
 
 def test_on_demand_capacity_has_no_standing(ec2: dict[str, Any]) -> None:
     assert standings(a_cloud(), loaded(changed({})).environment, 24) == ()
+
+
+def test_each_of_several_ids_has_its_standing(ec2: dict[str, Any]) -> None:
+    ids = [ID, "cr-0123456789abcdef1"]
+    found = ask(capacity__block={"kind": "capacity-block", "ids": ids})
+    assert [(one.id, one.found_by_tag, one.is_gone) for one in found] == [(id_, False, False) for id_ in ids]
