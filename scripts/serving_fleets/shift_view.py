@@ -22,10 +22,10 @@ SILENT_MINUTES: Final = 25
 """Two of the calls that come every 10 minutes are missing."""
 _KEYS = {"checked_at", "state", "since", "why", "last", "waits", "late", "failed", "timetable"}
 _IN_WORDS = {
-    SERVE: "{fleet} serves",
-    DRAIN_SERVING: "{fleet} goes down to its floor, {cluster} is next",
-    TRAIN: "{cluster} trains",
-    DRAIN_TRAINING: "{cluster} stops its jobs, {fleet} is next",
+    SERVE: "fleet {fleet} has the capacity",
+    DRAIN_SERVING: "fleet {fleet} goes down to its floor, cluster {cluster} is next",
+    TRAIN: "cluster {cluster} has the capacity",
+    DRAIN_TRAINING: "cluster {cluster} stops its jobs, fleet {fleet} is next",
 }
 
 
