@@ -80,7 +80,7 @@ def test_killed_at_any_step_the_same_command_ends_with_nothing_left(slurm_pilot:
     assert len(running_nodes(pilot)) == 3
     said = killed_at(pilot, DESTROY_STEPS[1], "destroy", "--yes")
     assert (
-        "nodes of Slurm cluster pilot-train, and every job that runs on them: 1 of login-c6i-xlarge, 2 of"
+        "nodes of Slurm cluster pilot-train, and every job that runs on them, without a last checkpoint: 1 of login-c6i-xlarge, 2 of"
         in said
     )
     assert "all data in EFS file system fs-" in said

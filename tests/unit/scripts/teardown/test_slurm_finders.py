@@ -116,7 +116,7 @@ def test_running_nodes_are_announced_by_group(account: Pcs) -> None:
     ]
     (notice,) = slurm_finders.clusters(CLOUD, scope((arn("pcs_a"),))).notices
     assert notice == (
-        "nodes of Slurm cluster pilot-train, and every job that runs on them: 2 of trn2-us0, 1 of unknown groups"
+        "nodes of Slurm cluster pilot-train, and every job that runs on them, without a last checkpoint: 2 of trn2-us0, 1 of unknown groups"
     )
 
 
