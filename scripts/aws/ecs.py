@@ -66,6 +66,11 @@ class Task:
         return self.arn.rpartition("/")[2]
 
     @property
+    def is_of_a_service(self) -> bool:
+        """Its service stops it, and would replace one that somebody else stopped."""
+        return self.started_by.startswith("ecs-svc/")
+
+    @property
     def has_ended(self) -> bool:
         return self.status == "STOPPED"
 
@@ -147,13 +152,11 @@ def run_task(cloud: Cloud, place: TaskPlace, definition: str, started_by: str, t
     raise AwsError(f"ECS starts no task of {definition}: {reasons or 'it gives no reason'}")
 
 
-def tasks(cloud: Cloud, cluster: str, *, started_by: str | None = None) -> tuple[Task, ...]:
-    """Those that are to run and those that stop; none where the cluster is gone."""
+def tasks(cloud: Cloud, cluster: str) -> tuple[Task, ...]:
+    """Those that are to run, and those that stop or have stopped; none where the cluster is gone."""
     found: dict[str, None] = {}
     for status in ("RUNNING", "STOPPED"):
-        asked = {"cluster": cluster, "desiredStatus": status} | (
-            {"startedBy": started_by} if started_by else {}
-        )
+        asked = {"cluster": cluster, "desiredStatus": status}
         try:
             found |= dict.fromkeys(cloud.pages("ecs", "list_tasks", "taskArns", **asked))
         except AwsError as error:
@@ -221,16 +224,16 @@ def cluster_is_active(cloud: Cloud, arn: str) -> bool:
     return any(cluster.get("status") != "INACTIVE" for cluster in found)
 
 
-def task_runs(cloud: Cloud, arn: str) -> bool:
-    """The cluster's name is part of the task's ARN."""
+def lone_task_runs(cloud: Cloud, arn: str) -> bool:
+    """One that no service owns. The cluster's name is part of the task's ARN."""
     cluster = arn.split(":task/")[1].split("/")[0]
     try:
-        found = cloud.call("ecs", "describe_tasks", cluster=cluster, tasks=[arn])["tasks"]
+        found = describe_tasks(cloud, cluster, [arn])
     except AwsError as error:
         if error.code in _GONE:
             return False
         raise
-    return any(task.get("lastStatus") != "STOPPED" for task in found)
+    return any(not task.has_ended and not task.is_of_a_service for task in found)
 
 
 def _service(raw: dict[str, Any]) -> Service:

@@ -31,7 +31,9 @@ Serving fleets are emulated without containers. Faults of theirs: {"service": "a
 "error_code": "InsufficientInstanceCapacity", "message"?, "times": null} (no instances for Auto Scaling groups),
 {"service": "ecs-task", "action": "RunTask", "message", "times"} (tasks that fail when they start), {"service": "ecs-task",
 "action": "StartTask", "times": null} (tasks that stay PENDING), {"service": "target-health", "action"?: name of a target
-group, "times": null} (unhealthy targets).
+group, "times": null} (unhealthy targets). Of RunTask's tasks only: {"service": "ecs-task", "action": "PlaceTask", "message":
+"RESOURCE:MEMORY"} (RunTask answers with this failure), {"service": "ecs-task", "action": "ExitTask", "exit_code": 1, "message"?}
+(a task that ends with this code, its container with this reason; without exit_code it runs on).
 
 A fault of a node of a Batch job in an UltraServer: {"service": "neuron-driver", "action": "PlaceNode" (the next node lies
 in another UltraServer) or "FormUltraServer" (its driver reports none), "times"?}.

@@ -28,6 +28,7 @@ class Fault:
     times: int | None = 1
     delay_seconds: float = 0.0
     hang: bool = False
+    exit_code: int | None = None
     cleared: threading.Event = field(default_factory=threading.Event)
 
     def describe(self) -> dict[str, Any]:

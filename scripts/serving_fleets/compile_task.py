@@ -1,18 +1,21 @@
 """The task that compiles a fleet's model once, before anything serves. What it makes lies on the shared file system.
 
-A note in the bucket says which task definition was compiled for; a running task is joined, never started twice.
+A note in the bucket says which task definition was compiled for; a running task is joined, never started twice. A token that
+follows from what ECS knows of earlier tasks keeps two commands at the same time from starting two: it ends with their memory,
+an hour after a task (ECS API reference, idempotency of RunTask).
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from scripts.aws import ecs, s3
 from scripts.aws.cloud import Cloud
 from scripts.aws.ecs import Task, TaskPlace
+from scripts.serving_fleets.node_refusal import node_refusal
 from stacks.domain.errors import WorldError
 from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.serving import start_parts
@@ -35,6 +38,8 @@ class CompileTask:
     place: TaskPlace
     definition: str
     log_group: str
+    auto_scaling_group: str | None
+    """Whose refusals explain a task that finds no node."""
     say: Callable[[str], None]
     pause: Callable[[float], None] = time.sleep
 
@@ -42,32 +47,53 @@ class CompileTask:
         """Returns when the model is compiled. Raises WorldError when that failed, or is not over within MINUTES_MAX."""
         if self._is_done():
             return
-        task = self._running() or self._start()
-        ended = self._wait(task)
+        known = [task for task in ecs.tasks(self.cloud, self.place.cluster) if task.started_by == STARTED_BY]
+        self._stop_others(known)
+        ended = self._worked(known) or self._wait(self._running(known) or self._start(known))
         if not ended.has_worked:
             raise WorldError(
-                f"the compile task of fleet {self.fleet.name} failed: {_why(ended)}",
+                f"the compile task {ended.id} of fleet {self.fleet.name} failed: {self._why(ended)}",
                 f"its log is in log group {self.log_group}; when the cause is gone, the same command compiles again",
             )
         s3.put(self.cloud, self.bucket, compiled_key(self.fleet.name), self.definition.encode())
-        self.say(f"  fleet {self.fleet.name}: compiled")
+        self.say(f"  fleet {self.fleet.name}: {self._success()}")
+
+    def _success(self) -> str:
+        if self.cloud.is_local:
+            return "the compile task ended well; the local cloud runs no containers: nothing is compiled"
+        return "compiled"
 
     def _is_done(self) -> bool:
         return (
             s3.read_bytes(self.cloud, self.bucket, compiled_key(self.fleet.name)) == self.definition.encode()
         )
 
-    def _running(self) -> Task | None:
-        found = ecs.tasks(self.cloud, self.place.cluster, started_by=STARTED_BY)
-        ours = [task for task in found if not task.has_ended and task.definition_arn == self.definition]
+    def _stop_others(self, known: Sequence[Task]) -> None:
+        """What an older deploy compiles for is no longer asked for, and would hold the node."""
+        for task in known:
+            if not task.has_ended and task.definition_arn != self.definition:
+                ecs.stop_task(
+                    self.cloud, self.place.cluster, task.arn, "neuronkit deploy: the fleet has changed"
+                )
+                self.say(f"  fleet {self.fleet.name}: compile task {task.id} of an older deploy is stopped")
+
+    def _worked(self, known: Sequence[Task]) -> Task | None:
+        """One that came to its end while no command waited for it."""
+        return next(
+            (task for task in known if task.has_worked and task.definition_arn == self.definition), None
+        )
+
+    def _running(self, known: Sequence[Task]) -> Task | None:
+        ours = [task for task in known if not task.has_ended and task.definition_arn == self.definition]
         if ours:
             self.say(f"  fleet {self.fleet.name}: joined compile task {ours[0].id}")
         return ours[0] if ours else None
 
-    def _start(self) -> Task:
+    def _start(self, known: Sequence[Task]) -> Task:
         low, high = self._minutes()
         estimate = f", {low} to {high} minutes in what others report" if high else ""
-        token = hashlib.sha256(f"{self.definition} {time.time_ns()}".encode()).hexdigest()[:32]
+        earlier = sorted(task.arn for task in known)
+        token = hashlib.sha256(" ".join((self.definition, *earlier)).encode()).hexdigest()
         task = ecs.run_task(self.cloud, self.place, self.definition, STARTED_BY, token)
         self.say(f"  fleet {self.fleet.name}: compile task {task.id} started{estimate}")
         return task
@@ -82,7 +108,8 @@ class CompileTask:
         while not task.has_ended:
             if waited > MINUTES_MAX * 60:
                 raise WorldError(
-                    f"the compile task {task.id} of fleet {self.fleet.name} is still {task.status} after {MINUTES_MAX} minutes",
+                    f"the compile task {task.id} of fleet {self.fleet.name} is still {task.status} after {MINUTES_MAX} minutes"
+                    f"{self._no_node(task)}",
                     f"look into log group {self.log_group}; the same command goes on waiting",
                 )
             self.pause(self.cloud.poll_seconds)
@@ -96,11 +123,19 @@ class CompileTask:
             task = found[0]
             if task.status != status or waited - said >= _SAY_AGAIN_SECONDS:
                 status, said = task.status, waited
-                self.say(f"  fleet {self.fleet.name}: compile task {task.status} ({waited / 60:.0f} min)")
+                minutes = f"{waited / 60:.0f} min"
+                self.say(
+                    f"  fleet {self.fleet.name}: compile task {task.status} ({minutes}){self._no_node(task)}"
+                )
         return task
 
+    def _why(self, task: Task) -> str:
+        codes = ", ".join("none" if code is None else str(code) for code in task.exit_codes)
+        words = "; ".join(filter(None, (task.stop_code, task.reason)))
+        return f"exit codes {codes or 'none'}" + (f"; {words}" if words else "") + self._no_node(task)
 
-def _why(task: Task) -> str:
-    codes = ", ".join("none" if code is None else str(code) for code in task.exit_codes)
-    words = "; ".join(filter(None, (task.stop_code, task.reason)))
-    return f"exit codes {codes or 'none'}" + (f"; {words}" if words else "")
+    def _no_node(self, task: Task) -> str:
+        """What EC2 says, while the task waits for a node or after it has got none."""
+        waits = task.status == "PROVISIONING" or task.stop_code == "TaskFailedToStart"
+        refused = node_refusal(self.cloud, self.auto_scaling_group) if waits else ""
+        return f"; {refused}" if refused else ""

@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from scripts.aws import autoscaling, ecs, elbv2
+from scripts.aws import ecs, elbv2
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
 from scripts.aws.ecs import Service
-from scripts.aws.translation import AwsError
 from scripts.serving_fleets.compile_task import CompileTask
 from scripts.serving_fleets.fleet_outputs import FleetOutputs, fleet_outputs
+from scripts.serving_fleets.node_refusal import node_refusal
 from stacks.domain.errors import WorldError
 from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.names import OUTPUT_BUCKET
@@ -69,11 +69,6 @@ class FleetStart:
         outputs = self.outputs
         if outputs.compile_task_definition is None or outputs.compile_place is None:
             return
-        if self.cloud.is_local:
-            self.say(
-                f"  fleet {self.fleet.name}: the local cloud runs no containers: the compile task is not run, nothing is compiled"
-            )
-            return
         on_the_fleets_nodes = outputs.compile_place.subnet_id is None
         busy = max((service.desired for service in self._services()), default=0)
         if on_the_fleets_nodes and busy >= self.fleet.nodes_maximum:
@@ -89,6 +84,7 @@ class FleetStart:
             outputs.compile_place,
             outputs.compile_task_definition,
             outputs.log_group or "of the fleet",
+            outputs.auto_scaling_group if on_the_fleets_nodes else None,
             self.say,
             self.pause,
         ).ensure()
@@ -151,12 +147,8 @@ class FleetStart:
     def _does_not_start(self, services: tuple[Service, ...], waited: float) -> WorldError:
         reasons = [f"{one.name}: {one.rollout_reason}" for one in services if one.rollout == "FAILED"]
         reasons += [f"{one.name}: {one.events[0].message}" for one in services if one.events]
-        try:
-            group = self.outputs.auto_scaling_group
-            refused = autoscaling.last_failure(self.cloud, group) if group else None
-        except AwsError as error:
-            refused = f"could not be asked ({error.message})"
-        reasons += [f"EC2 started no node: {refused}"] if refused else []
+        refused = node_refusal(self.cloud, self.outputs.auto_scaling_group)
+        reasons += [refused] if refused else []
         head = (
             f"fleet {self.fleet.name} does not serve after {waited / 60:.0f} minutes: {self._words(services)}"
         )

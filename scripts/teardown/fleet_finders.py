@@ -7,13 +7,13 @@ from typing import Final
 from scripts.aws import autoscaling, ecs, logs
 from scripts.aws.cloud import Cloud
 from scripts.teardown import fleet_kinds
+from scripts.teardown.fleet_nodes import nodes
 from scripts.teardown.found import Found, Question, sorted_out
 from scripts.teardown.model import Item
 from scripts.teardown.order import LOG_GROUP
 from scripts.teardown.scope import Scope
 from stacks.domain.names import ENVIRONMENT_TAG
 
-_OF_A_SERVICE: Final = "ecs-svc/"
 _STUCK: Final = "CloudFormation failed to delete it"
 
 
@@ -29,7 +29,7 @@ def replicas(cloud: Cloud, scope: Scope) -> Found:
                 loose.append(Item(fleet_kinds.REPLICAS, service.arn, service.name, state))
                 notices.append(f"replicas of service {service.name} that serve now: {service.running}")
         for task in ecs.tasks(cloud, cluster):
-            if not task.has_ended and not task.started_by.startswith(_OF_A_SERVICE):
+            if not task.has_ended and not task.is_of_a_service:
                 loose.append(
                     Item(ecs.TASK, task.arn, task.id, task.status, f"started by {task.started_by or 'hand'}")
                 )
@@ -97,6 +97,7 @@ def _name(arn: str) -> str:
 
 FLEET_QUESTIONS: Final[tuple[tuple[str, Question], ...]] = (
     ("replicas and tasks of fleets", replicas),
+    ("nodes of fleets", nodes),
     ("parts of fleets", tagged),
     ("Auto Scaling groups", auto_scaling_groups),
     ("log groups of functions and clusters", log_groups),

@@ -20,7 +20,10 @@ FUNCTION: Final = "Lambda function"
 LISTENER: Final = "listener"
 LISTENER_RULE: Final = "listener rule"
 LOAD_BALANCER: Final = "load balancer"
+NODES: Final = "nodes of Auto Scaling group"
+"""Not a thing of its own: the instances of a group that CloudFormation deletes afterwards."""
 PARAMETER: Final = "parameter"
+REGISTERED: Final = "instances registered with ECS cluster"
 REPLICAS: Final = "replicas of service"
 """Not a thing of its own: the tasks of a service that is to be drained before its stack goes."""
 TARGET_GROUP: Final = "target group"
@@ -47,7 +50,7 @@ def _is_parameter(cloud: Cloud, arn: str) -> bool:
 _BY_RESOURCE: Final[Mapping[tuple[str, str], FleetKind]] = {
     ("ecs", "cluster"): FleetKind(ecs.CLUSTER, ecs.cluster_is_active),
     ("ecs", "service"): FleetKind(ecs.SERVICE, _is_service),
-    ("ecs", "task"): FleetKind(ecs.TASK, ecs.task_runs),
+    ("ecs", "task"): FleetKind(ecs.TASK, ecs.lone_task_runs),
     ("ecs", "task-definition"): FleetKind(ecs.TASK_DEFINITION, ecs.task_definition_is_active),
     ("ecs", "capacity-provider"): FleetKind(ecs.CAPACITY_PROVIDER, _is_provider),
     ("elasticloadbalancing", "loadbalancer"): FleetKind(LOAD_BALANCER, elbv2.load_balancer_exists),

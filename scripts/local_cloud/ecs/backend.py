@@ -25,7 +25,7 @@ from scripts.local_cloud.ecs.errors import (
 )
 from scripts.local_cloud.ecs.resources import Cluster, Provider, Service, now
 
-_FARGATE = ("FARGATE", "FARGATE_SPOT")
+_PROVIDERS_MAX = 20
 _DEPLOYS_ANEW = ("taskDefinition", "capacityProviderStrategy", "networkConfiguration", "loadBalancers")
 
 
@@ -95,14 +95,18 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
         return cluster
 
     def _associate(self, cluster: Cluster, names: Any, strategy: Any) -> None:
+        if len(names) > _PROVIDERS_MAX:
+            raise InvalidParameterException(
+                "The maximum number of capacity providers per cluster has been exceeded."
+            )
         for name in names:
-            if name not in _FARGATE and name.rsplit("/", 1)[-1] not in self.providers:
+            if name not in service_rules.FARGATE and name.rsplit("/", 1)[-1] not in self.providers:
                 raise InvalidParameterException(
                     f"The specified capacity provider '{name}' was not found. Specify a valid name or ARN and try "
                     "again."
                 )
             other = next((one for one in self._users(name) if one is not cluster), None)
-            if name not in _FARGATE and other is not None and self.providers[name].scales:
+            if name not in service_rules.FARGATE and other is not None and self.providers[name].scales:
                 raise ClientException(f"{name} has managed scaling and belongs to the cluster {other.name}.")
         kept, cluster.providers = cluster.providers, list(names)
         try:
@@ -165,12 +169,18 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
         return provider
 
     def delete_provider(self, identifier: str) -> Provider:
+        """The call succeeds in any case; a provider that a cluster has says in its description that it stays."""
         provider = self.provider(identifier)
-        if self._users(provider.name):
-            raise ClientException(
-                "The specified capacity provider is in use and cannot be removed. Remove it from its clusters first."
+        users = self._users(provider.name)
+        if users:
+            provider.update_status = "DELETE_FAILED"
+            provider.update_reason = (
+                f"The capacity provider cannot be deleted because it is associated with cluster: {users[0].name}. "
+                "Remove the capacity provider from the cluster and try again."
             )
-        del self.providers[provider.name]
+        else:
+            del self.providers[provider.name]
+            provider.status, provider.update_status = "INACTIVE", "DELETE_COMPLETE"
         return provider
 
     # ---- task definitions
@@ -196,7 +206,9 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
         self.definitions[arn] = definition
         return definition
 
-    def definition(self, identifier: str) -> dict[str, Any]:
+    def definition(
+        self, identifier: str, missing: str = "Unable to describe task definition."
+    ) -> dict[str, Any]:
         """By ARN, "family:revision", or the family's newest active revision."""
         name = identifier.rsplit("/", 1)[-1]
         if ":" not in name:
@@ -209,7 +221,7 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
                 return active[-1]
         found = self.definitions.get(self.arn(f"task-definition/{name}"))
         if found is None:
-            raise ClientException("Unable to describe task definition.")
+            raise ClientException(missing)
         return found
 
     def delete_definition(self, identifier: str) -> dict[str, Any]:
@@ -231,7 +243,10 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
     def create_service(self, request: Mapping[str, Any]) -> Service:
         cluster = self.cluster(request.get("cluster"))
         name = request["serviceName"]
-        if name in cluster.services and cluster.services[name].status != "INACTIVE":
+        before = cluster.services.get(name)
+        if before is not None and before.status == "DRAINING":
+            raise InvalidParameterException("Unable to Start a service that is still Draining.")
+        if before is not None and before.status == "ACTIVE":
             raise InvalidParameterException("Creation of service was not idempotent.")
         kept = deepcopy(dict(request))
         if not kept.get("launchType") and not kept.get("capacityProviderStrategy"):
@@ -275,13 +290,20 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
         return service
 
     def _check_service(self, cluster: Cluster, request: Mapping[str, Any]) -> dict[str, Any]:
-        service_rules.check_placement(request)
+        service_rules.check_deployments(request)
+        definition = self.check_run(cluster, request)
+        service_rules.check_load_balancers(self.account_id, self.region_name, request, definition)
+        return definition
+
+    def check_run(self, cluster: Cluster, request: Mapping[str, Any]) -> dict[str, Any]:
+        """What a service and a task of RunTask need alike. Returns the task definition."""
+        service_rules.check_one_way(request)
         service_rules.check_strategy(cluster, list(request.get("capacityProviderStrategy") or ()))
-        definition = self.definition(request["taskDefinition"])
+        definition = self.definition(request["taskDefinition"], missing="TaskDefinition not found.")
         if definition["status"] != "ACTIVE":
             raise ClientException("TaskDefinition is inactive")
+        service_rules.check_compatibility(request, definition)
         service_rules.check_network(request, definition)
-        service_rules.check_load_balancers(self.account_id, self.region_name, request, definition)
         return definition
 
     # ---- tags
@@ -292,6 +314,9 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
             for service in list(cluster.services.values()):
                 if service.status != "INACTIVE":
                     yield service.arn, service.tags, "ecs:service"
+            for task in cluster.tasks:
+                if task.status != "STOPPED":
+                    yield task.arn, task.tags, "ecs:task"
         for provider in list(self.providers.values()):
             yield provider.arn, provider.tags, "ecs:capacity-provider"
         for definition in list(self.definitions.values()):

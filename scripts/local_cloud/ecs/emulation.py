@@ -5,6 +5,7 @@ in the scaled time of the local cloud. Faults that tests can plant, each for as 
 
 {"service": "ecs-task", "action": "StartTask"}: placed tasks stay PENDING (a pull or a compile that does not end);
 {"service": "ecs-task", "action": "RunTask", "message": …, "times": N}: the next N tasks that would start fail with it;
+{"service": "ecs-task", "action": "PlaceTask" or "ExitTask", …}: tasks of RunTask only, see `run_tasks`;
 {"service": "target-health", …}: see `targets`; {"service": "autoscaling", "action": "LaunchInstances", …}: see
 `autoscaling.capacity`.
 """
@@ -16,9 +17,10 @@ import math
 import threading
 
 from scripts.local_cloud import runtime
-from scripts.local_cloud.ecs import capacity, circuit_breaker, placement, targets
+from scripts.local_cloud.ecs import capacity, circuit_breaker, placement, run_tasks, service_rules, targets
 from scripts.local_cloud.ecs.backend import EcsBackend, ecs_backends
 from scripts.local_cloud.ecs.resources import (
+    STARTED_AFTER_SECONDS,
     Cluster,
     Deployment,
     Service,
@@ -29,8 +31,6 @@ from scripts.local_cloud.ecs.resources import (
 )
 
 TICK_SECONDS = 0.2
-STARTED_AFTER_SECONDS = 1.0
-STOPPED_AFTER_SECONDS = 1.0
 STOPPED_KEPT = 20
 
 
@@ -62,6 +62,7 @@ def tick(backend: EcsBackend, cluster: Cluster) -> None:
         _advance_tasks(backend, cluster, service)
         _adjust_count(backend, service)
         _settle(backend, service)
+    run_tasks.advance(cluster)
     capacity.scale(backend, cluster)
 
 
@@ -76,28 +77,16 @@ def _advance_tasks(backend: EcsBackend, cluster: Cluster, service: Service) -> N
             _start_task(backend, service, task)
         elif task.status == "RUNNING":
             _check_health(backend, service, task)
-        elif task.status == "DEPROVISIONING" and emulated_seconds(task.since) >= STOPPED_AFTER_SECONDS:
-            task.change("STOPPED")
-            task.stopped = now()
+        else:
+            task.settle()
     stopped = [task for task in service.tasks if task.status == "STOPPED"]
     for task in stopped[:-STOPPED_KEPT]:
         service.tasks.remove(task)
 
 
 def _place(backend: EcsBackend, cluster: Cluster, service: Service, task: Task) -> None:
-    for instance in cluster.instances.values():
-        there = [
-            other
-            for other in cluster.tasks
-            if other.instance_id == instance.instance_id and other.status != "STOPPED"
-        ]
-        if instance.provider == task.provider and placement.fits(task.definition, instance, there):
-            task.instance_id, task.container_instance = instance.instance_id, instance.arn
-            task.zone = instance.zone
-            if task.definition.get("networkMode") == "awsvpc":
-                task.address = instance.address
-            task.change("PENDING")
-            return
+    if placement.place(cluster, task):
+        return
     refusal = capacity.last_refusal(backend, task.provider)
     if refusal:
         service.say(f"(service {service.name}) was unable to place a task. Reason: {refusal}")
@@ -133,7 +122,7 @@ def _check_health(backend: EcsBackend, service: Service, task: Task) -> None:
 def _fail(service: Service, task: Task, reason: str, code: str = "ServiceSchedulerInitiated") -> None:
     task.stop(reason, code)
     service.say(f"(service {service.name}) (task {task.arn.rsplit('/', 1)[-1]}) failed: {reason}")
-    deployment = next((one for one in service.deployments if one.id == task.deployment), None)
+    deployment = next((one for one in service.deployments if one.id == task.started_by), None)
     if deployment is not None:
         deployment.failed_tasks += 1
         circuit_breaker.consider(service, deployment)
@@ -147,8 +136,8 @@ def _adjust_count(backend: EcsBackend, service: Service) -> None:
     configuration = service.deployment_configuration
     least = math.ceil(service.desired * configuration["minimumHealthyPercent"] / 100)
     most = math.floor(service.desired * configuration["maximumPercent"] / 100)
-    current = [task for task in service.alive if task.deployment == primary.id]
-    old = [task for task in service.alive if task.deployment != primary.id]
+    current = [task for task in service.alive if task.started_by == primary.id]
+    old = [task for task in service.alive if task.started_by != primary.id]
     for task in current[service.desired :]:
         _stop(backend, service, task)
     healthy = sum(targets.healthy(backend, service, task) for task in service.alive)
@@ -175,15 +164,17 @@ def _new_task(backend: EcsBackend, service: Service, deployment: Deployment) -> 
         deployment.id,
         backend.definitions[deployment.definition_arn],
         strategy[0]["capacityProvider"] if strategy else "",
+        f"service:{service.name}",
+        service_rules.launch_type(service.request),
     )
     if service.request.get("propagateTags") == "SERVICE":
-        task.group_tags = dict(service.tags)
+        task.tags = dict(service.tags)
     return task
 
 
 def _stop(backend: EcsBackend, service: Service, task: Task) -> None:
     targets.deregister(backend, service, task)
-    task.stop("Scaling activity initiated by (deployment " + task.deployment + ")")
+    task.stop("Scaling activity initiated by (deployment " + task.started_by + ")")
     service.say(
         f"(service {service.name}) has stopped 1 running tasks: (task {task.arn.rsplit('/', 1)[-1]})."
     )
@@ -199,7 +190,7 @@ def _settle(backend: EcsBackend, service: Service) -> None:
             service.status = "INACTIVE"
         return
     primary = service.primary
-    healthy = sum(targets.healthy(backend, service, task) for task in busy if task.deployment == primary.id)
+    healthy = sum(targets.healthy(backend, service, task) for task in busy if task.started_by == primary.id)
     if healthy != service.desired or len(busy) != service.desired:
         return
     del service.deployments[1:]

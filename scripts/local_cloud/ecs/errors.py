@@ -34,6 +34,10 @@ class ServiceNotActiveException(ServiceException):
         super().__init__("Service was not ACTIVE.")
 
 
+class ConflictException(ServiceException):
+    code = "ConflictException"
+
+
 class ResourceInUseException(ServiceException):
     code = "ResourceInUseException"
 
@@ -63,4 +67,6 @@ class ClusterContainsCapacityProviderException(ServiceException):
     code = "ClusterContainsCapacityProviderException"
 
     def __init__(self) -> None:
-        super().__init__("The Cluster cannot be deleted while it has capacity providers of its own.")
+        super().__init__(
+            "The Cluster cannot be deleted while Cluster Scoped Capacity Providers are attached to the cluster."
+        )

@@ -8,7 +8,7 @@ from typing import Any
 
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
-from scripts.local_cloud.ecs.resources import ContainerInstance, Task
+from scripts.local_cloud.ecs.resources import Cluster, ContainerInstance, Task
 
 _TYPE = re.compile(r"^attribute:ecs\.instance-type\s*==\s*(\S+)$")
 # What the agent and the system keep of an instance's memory (serving facts §1.5: less than nominal registers).
@@ -45,17 +45,48 @@ def memory_mib(definition: dict[str, Any]) -> int:
     )
 
 
+def place(cluster: Cluster, task: Task) -> bool:
+    """Gives the task an instance of its provider that has room for it; Fargate needs none."""
+    if task.launch_type == "FARGATE":
+        task.change("PENDING")
+        return True
+    for instance in cluster.instances.values():
+        there = tasks_on(cluster, instance)
+        if task.provider in ("", instance.provider) and fits(task.definition, instance, there):
+            task.instance_id, task.container_instance = instance.instance_id, instance.arn
+            task.zone = instance.zone
+            if task.definition.get("networkMode") == "awsvpc":
+                task.address = instance.address
+            task.change("PENDING")
+            return True
+    return False
+
+
+def tasks_on(cluster: Cluster, instance: ContainerInstance) -> list[Task]:
+    """Those that are stopping included: they hold what they had."""
+    return [
+        task
+        for task in cluster.tasks
+        if task.instance_id == instance.instance_id and task.status != "STOPPED"
+    ]
+
+
 def fits(definition: dict[str, Any], instance: ContainerInstance, others: Iterable[Task]) -> bool:
-    """`others`: the tasks that the instance has, those that are stopping included (they hold what they had)."""
+    """Beside the tasks that the instance has."""
+    return not lack(definition, instance, others)
+
+
+def lack(definition: dict[str, Any], instance: ContainerInstance, others: Iterable[Task]) -> str:
+    """What the instance lacks for a task, as RunTask words it; "" when it has room."""
     there = list(others)
     if not type_allowed(definition, instance.instance_type):
-        return False
+        return "MemberOf placement constraint unsatisfied."
     if any(ports(definition) & ports(task.definition) for task in there):
-        return False
+        return "RESOURCE:PORTS"
     if (takes_all_devices(definition) and there) or any(takes_all_devices(task.definition) for task in there):
-        return False
+        return "RESOURCE:NEURON_DEVICE"
     taken = sum(memory_mib(task.definition) for task in there)
-    return taken + memory_mib(definition) <= instance.memory_mib
+    return "" if taken + memory_mib(definition) <= instance.memory_mib else "RESOURCE:MEMORY"
 
 
 def type_allowed(definition: dict[str, Any], instance_type: str) -> bool:

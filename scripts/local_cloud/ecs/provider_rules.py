@@ -51,10 +51,6 @@ def _check_managed_instances(request: Mapping[str, Any]) -> None:
     network = template.get("networkConfiguration") or {}
     if not network.get("subnets"):
         raise InvalidParameterException("A Managed Instances capacity provider needs subnets.")
-    if not (template.get("instanceRequirements") or {}).get("allowedInstanceTypes"):
-        raise InvalidParameterException(
-            "The local cloud emulates Managed Instances of allowedInstanceTypes only."
-        )
     optimization = request["managedInstancesProvider"].get("infrastructureOptimization") or {}
     if not -1 <= optimization.get("scaleInAfter", -1) <= _SCALE_IN_SECONDS_MAX:
         raise InvalidParameterException("scaleInAfter must be between -1 and 3600 seconds.")
@@ -72,7 +68,10 @@ def check_group(
         )
     user = next((other for other in others if other.group_name == name), None)
     if user is not None:
-        raise ClientException(f"The Auto Scaling group {name} is used by the capacity provider {user.name}.")
+        raise ClientException(
+            "The specified Auto Scaling group ARN is already being used by another capacity provider. Specify a unique "
+            "Auto Scaling group ARN and try again."
+        )
     if not group.max_size:
         raise ClientException(f"The Auto Scaling group {name} must have a maximum size above 0.")
     check_scaling(provider, group)

@@ -10,6 +10,8 @@ from typing import Any
 
 from scripts.local_cloud import runtime
 
+STARTED_AFTER_SECONDS = 1.0
+STOPPED_AFTER_SECONDS = 1.0
 EMULATED = "emulated by the local cloud: no container runs"
 
 
@@ -28,13 +30,19 @@ def emulated_seconds(since: float) -> float:
 
 @dataclass
 class Task:
-    """`since`: the monotonic moment of its last change of status. `address`: its own, in network mode awsvpc."""
+    """Of a service, or of RunTask: then `service` is "".
+
+    `started_by`: the deployment of its service, or what RunTask was told. `provider`: "" without a capacity provider.
+    `since`: the monotonic moment of its last change of status. `address`: its own, in network mode awsvpc.
+    """
 
     arn: str
     service: str
-    deployment: str
+    started_by: str
     definition: dict[str, Any]
     provider: str
+    group: str
+    launch_type: str = "EC2"
     status: str = "PROVISIONING"
     instance_id: str = ""
     container_instance: str = ""
@@ -46,7 +54,10 @@ class Task:
     stopped: datetime | None = None
     stopped_reason: str = ""
     stop_code: str = ""
-    group_tags: dict[str, str] = field(default_factory=dict)
+    exit_code: int | None = None
+    """Of every container; None where none has ended by itself."""
+    container_reason: str = EMULATED
+    tags: dict[str, str] = field(default_factory=dict)
 
     @property
     def alive(self) -> bool:
@@ -60,6 +71,12 @@ class Task:
         self.stopped_reason, self.stop_code = reason, code
         self.change("DEPROVISIONING")
 
+    def settle(self) -> None:
+        """A task that stops has stopped after a moment."""
+        if self.status == "DEPROVISIONING" and emulated_seconds(self.since) >= STOPPED_AFTER_SECONDS:
+            self.change("STOPPED")
+            self.stopped = now()
+
     def describe(self, cluster_arn: str) -> dict[str, Any]:
         described: dict[str, Any] = {
             "taskArn": self.arn,
@@ -67,17 +84,17 @@ class Task:
             "taskDefinitionArn": self.definition["taskDefinitionArn"],
             "lastStatus": self.status,
             "desiredStatus": "RUNNING" if self.alive else "STOPPED",
-            "capacityProviderName": self.provider,
-            "launchType": "EC2",
-            "group": f"service:{self.service}",
-            "startedBy": self.deployment,
+            "launchType": self.launch_type,
+            "group": self.group,
             "createdAt": self.created,
             "healthStatus": "UNKNOWN",
             "attributes": [{"name": "neuronkit.emulated", "value": EMULATED}],
             "containers": [self._container(one) for one in self.definition["containerDefinitions"]],
-            "tags": [{"key": key, "value": value} for key, value in self.group_tags.items()],
+            "tags": [{"key": key, "value": value} for key, value in self.tags.items()],
         }
         optional = {
+            "capacityProviderName": self.provider,
+            "startedBy": self.started_by,
             "containerInstanceArn": self.container_instance,
             "availabilityZone": self.zone,
             "startedAt": self.started,
@@ -88,13 +105,14 @@ class Task:
         return {**described, **{name: value for name, value in optional.items() if value}}
 
     def _container(self, definition: dict[str, Any]) -> dict[str, Any]:
-        return {
+        described = {
             "name": definition["name"],
             "image": definition["image"],
             "lastStatus": self.status,
             "taskArn": self.arn,
-            "reason": EMULATED,
+            "reason": self.container_reason,
         }
+        return described if self.exit_code is None else {**described, "exitCode": self.exit_code}
 
 
 @dataclass
@@ -220,7 +238,7 @@ class Service:
         }
 
     def _describe(self, deployment: Deployment) -> dict[str, Any]:
-        tasks = [task for task in self.tasks if task.deployment == deployment.id]
+        tasks = [task for task in self.tasks if task.started_by == deployment.id]
         return {
             "id": deployment.id,
             "status": deployment.status,
@@ -246,6 +264,9 @@ class Provider:
     request: dict[str, Any]
     tags: dict[str, str]
     cluster_arn: str = ""
+    status: str = "ACTIVE"
+    update_status: str = ""
+    update_reason: str = ""
 
     @property
     def group_name(self) -> str:
@@ -271,12 +292,17 @@ class Provider:
         described = {
             "capacityProviderArn": self.arn,
             "name": self.name,
-            "status": "ACTIVE",
+            "status": self.status,
             "type": "MANAGED_INSTANCES" if managed else "EC2_AUTOSCALING",
             "tags": [{"key": key, "value": value} for key, value in self.tags.items()],
             **{name: self.request[name] for name in _PROVIDERS if name in self.request},
         }
-        return {**described, "cluster": self.cluster_arn} if self.cluster_arn else described
+        optional = {
+            "cluster": self.cluster_arn,
+            "updateStatus": self.update_status,
+            "updateStatusReason": self.update_reason,
+        }
+        return {**described, **{name: value for name, value in optional.items() if value}}
 
 
 _PROVIDERS = ("autoScalingGroupProvider", "managedInstancesProvider")
@@ -297,6 +323,10 @@ class Cluster:
     """When each EC2 instance of its groups was first seen."""
     surplus_since: dict[str, float] = field(default_factory=dict)
     """Since when each capacity provider has had more instances than it needs."""
+    run_tasks: list[Task] = field(default_factory=list)
+    """Those that RunTask started."""
+    run_requests: dict[str, tuple[dict[str, Any], list[Task]]] = field(default_factory=dict)
+    """By client token: what RunTask was asked, and what it started."""
 
     @property
     def active_services(self) -> list[Service]:
@@ -304,7 +334,7 @@ class Cluster:
 
     @property
     def tasks(self) -> list[Task]:
-        return [task for service in self.services.values() for task in service.tasks]
+        return [task for service in self.services.values() for task in service.tasks] + self.run_tasks
 
     def describe(self) -> dict[str, Any]:
         tasks = self.tasks

@@ -1,16 +1,18 @@
-"""ECS's API, without RunTask: the local cloud starts tasks of services only, and none of them is a process."""
+"""ECS's API. Tasks are placed, start and end as they do on AWS, but none of them is a process."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from scripts.local_cloud.ecs import capacity, targets
+from scripts.local_cloud.ecs import capacity, run_task_rules, run_tasks, targets
 from scripts.local_cloud.ecs.backend import EcsBackend, ecs_backends
 from scripts.local_cloud.ecs.errors import ClientException, InvalidParameterException
 from scripts.local_cloud.ecs.resources import Cluster
 from scripts.local_cloud.own_service import ActionResult, OwnService
 
 _DESCRIBED_MAX = 10
+_TASKS_DESCRIBED_MAX = 100
+_REASON_MAX = 1024
 
 
 class Ecs(OwnService):
@@ -157,40 +159,55 @@ class Ecs(OwnService):
 
     def list_tasks(self) -> ActionResult:
         arguments = self.arguments()
+        cluster = self._cluster()
+        run_task_rules.check_filters(arguments)
         stopped = arguments.get("desiredStatus") == "STOPPED"
         found = [
             task.arn
-            for task in self._cluster().tasks
+            for task in cluster.tasks
             if task.alive is not stopped
             and arguments.get("serviceName", task.service).rsplit("/", 1)[-1] == task.service
             and arguments.get("containerInstance", task.container_instance) == task.container_instance
+            and arguments.get("startedBy", task.started_by) == task.started_by
+            and arguments.get("family", task.definition["family"]) == task.definition["family"]
         ]
         return ActionResult({"taskArns": found})
 
     def describe_tasks(self) -> ActionResult:
-        cluster = self._cluster()
+        arguments, cluster = self.arguments(), self._cluster()
+        if not 1 <= len(arguments["tasks"]) <= _TASKS_DESCRIBED_MAX:
+            raise InvalidParameterException(f"A call describes 1 to {_TASKS_DESCRIBED_MAX} tasks.")
         known = {task.arn.rsplit("/", 1)[-1]: task for task in cluster.tasks}
-        wanted = [arn.rsplit("/", 1)[-1] for arn in self.arguments()["tasks"]]
+        wanted = [arn.rsplit("/", 1)[-1] for arn in arguments["tasks"]]
         found = [known[one].describe(cluster.arn) for one in wanted if one in known]
-        failures = [{"arn": one, "reason": "MISSING"} for one in wanted if one not in known]
+        if "TAGS" not in (arguments.get("include") or ()):
+            found = [{name: value for name, value in one.items() if name != "tags"} for one in found]
+        arns = self._arn_of("task", cluster.name)
+        failures = [{"arn": f"{arns}/{one}", "reason": "MISSING"} for one in wanted if one not in known]
         return ActionResult({"tasks": found, "failures": failures})
 
     def stop_task(self) -> ActionResult:
         arguments, cluster = self.arguments(), self._cluster()
         wanted = arguments["task"].rsplit("/", 1)[-1]
+        if len(arguments.get("reason") or "") > _REASON_MAX:
+            raise InvalidParameterException(f"A reason has up to {_REASON_MAX} characters.")
         with self.backend.lock:
-            task = next((one for one in cluster.tasks if one.arn.endswith(wanted)), None)
+            task = next((one for one in cluster.tasks if one.arn.rsplit("/", 1)[-1] == wanted), None)
             if task is None:
                 raise InvalidParameterException("The referenced task was not found.")
             if task.alive:
-                targets.deregister(self.backend, cluster.services[task.service], task)
+                if task.service:
+                    targets.deregister(self.backend, cluster.services[task.service], task)
                 task.stop(arguments.get("reason") or "Task stopped by user", "UserInitiated")
             return ActionResult({"task": task.describe(cluster.arn)})
 
     def run_task(self) -> ActionResult:
-        raise ClientException(
-            "RunTask is not emulated by the local cloud: no container would run, so nothing would be done."
-        )
+        with self.backend.lock:
+            cluster = self._cluster()
+            tasks, failures = run_tasks.run(self.backend, cluster, self.arguments())
+            return ActionResult(
+                {"tasks": [task.describe(cluster.arn) for task in tasks], "failures": failures}
+            )
 
     def list_container_instances(self) -> ActionResult:
         return ActionResult(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,9 @@ from scripts.local_cloud.ecs.errors import InvalidParameterException
 from scripts.local_cloud.ecs.resources import Cluster
 
 _PROVIDERS_MAX = 20
-_FARGATE = ("FARGATE", "FARGATE_SPOT")
+_NAME = re.compile(r"[A-Za-z0-9_-]{1,255}")
+_STRATEGY_MAX = {"weight": 1000, "base": 100000}
+FARGATE = ("FARGATE", "FARGATE_SPOT")
 
 
 def check_strategy(cluster: Cluster, strategy: list[dict[str, Any]]) -> None:
@@ -19,21 +22,59 @@ def check_strategy(cluster: Cluster, strategy: list[dict[str, Any]]) -> None:
         raise InvalidParameterException(f"A strategy has up to {_PROVIDERS_MAX} capacity providers.")
     if sum(bool(item.get("base")) for item in strategy) > 1:
         raise InvalidParameterException("Only one capacity provider of a strategy can have a base.")
+    if len(strategy) > 1 and not any(item.get("weight") for item in strategy):
+        raise InvalidParameterException(
+            "At least one capacity provider of a strategy must have a weight above 0."
+        )
     for item in strategy:
-        if item["capacityProvider"] not in cluster.providers:
-            raise InvalidParameterException(
-                f"The specified capacity provider '{item['capacityProvider']}' is not associated with the cluster. "
-                "Specify a valid capacity provider and try again."
-            )
-    fargate = [item["capacityProvider"] in _FARGATE for item in strategy]
+        _check_item(cluster, item)
+    fargate = [item["capacityProvider"] in FARGATE for item in strategy]
     if any(fargate) and not all(fargate):
-        raise InvalidParameterException("A strategy cannot mix Fargate and other capacity providers.")
+        raise InvalidParameterException(
+            "A capacity provider strategy cannot contain a mix of capacity providers using Auto Scaling groups and "
+            "Fargate providers. Specify one or the other and try again."
+        )
 
 
-def check_placement(request: Mapping[str, Any]) -> None:
+def _check_item(cluster: Cluster, item: Mapping[str, Any]) -> None:
+    if item["capacityProvider"] not in cluster.providers:
+        raise InvalidParameterException(
+            "The specified capacity provider strategy cannot contain a capacity provider that is not associated with "
+            "the cluster. Associate the capacity provider with the cluster and try again."
+        )
+    for name, most in _STRATEGY_MAX.items():
+        if not 0 <= item.get(name, 0) <= most:
+            raise InvalidParameterException(f"The {name} of a capacity provider must be from 0 to {most}.")
+
+
+def launch_type(request: Mapping[str, Any]) -> str:
+    """What tasks of the request say of themselves: EC2 or FARGATE, by launch type or capacity provider."""
+    strategy = request.get("capacityProviderStrategy") or ()
+    fargate = any(item["capacityProvider"] in FARGATE for item in strategy)
+    return "FARGATE" if fargate else str(request.get("launchType") or "EC2")
+
+
+def check_compatibility(request: Mapping[str, Any], definition: Mapping[str, Any]) -> None:
+    """Whether the task definition was made for Fargate, if it is to run there."""
+    if launch_type(request) == "FARGATE" and "FARGATE" not in definition["compatibilities"]:
+        raise InvalidParameterException("Task definition does not support launch_type FARGATE.")
+    if launch_type(request) == "EC2" and list(definition["compatibilities"]) == ["FARGATE"]:
+        raise InvalidParameterException("Task definition does not support launch_type EC2.")
+
+
+def check_one_way(request: Mapping[str, Any]) -> None:
     if request.get("launchType") and request.get("capacityProviderStrategy"):
         raise InvalidParameterException(
             "Specifying both a launch type and capacity provider strategy is not supported. Remove one and try again."
+        )
+
+
+def check_deployments(request: Mapping[str, Any]) -> None:
+    if request.get("desiredCount", 0) < 0:
+        raise InvalidParameterException("desiredCount must not be negative.")
+    if not _NAME.fullmatch(request.get("serviceName", "a")):
+        raise InvalidParameterException(
+            "A service name has up to 255 letters, numbers, underscores and hyphens."
         )
     configuration = request.get("deploymentConfiguration") or {}
     least, most = configuration.get("minimumHealthyPercent", 100), configuration.get("maximumPercent", 200)

@@ -53,11 +53,14 @@ def test_ecs_tells_the_living_from_the_records(stubbed: Stubbed) -> None:
             "describe_clusters", {"clusters": [{"status": status}]}, {"clusters": [cluster]}
         )
         assert ecs.cluster_is_active(cloud, cluster) is alive
-    for status, alive in (("RUNNING", True), ("STOPPED", False)):
-        stub("ecs").add_response(
-            "describe_tasks", {"tasks": [{"lastStatus": status}]}, {"cluster": "c", "tasks": [task]}
-        )
-        assert ecs.task_runs(cloud, task) is alive
+    for status, started_by, alive in (
+        ("RUNNING", "neuronkit-compile", True),
+        ("STOPPED", "neuronkit-compile", False),
+        ("RUNNING", "ecs-svc/1234", False),
+    ):
+        described = {"taskArn": task, "lastStatus": status, "startedBy": started_by}
+        stub("ecs").add_response("describe_tasks", {"tasks": [described]}, {"cluster": "c", "tasks": [task]})
+        assert ecs.lone_task_runs(cloud, task) is alive
 
 
 def test_the_digest_of_a_private_image_is_asked_for_as_a_pull_would(stubbed: Stubbed) -> None:

@@ -69,7 +69,9 @@ class CapacityProvider(ResourceType):
         _retag(request, request.arn("ecs", f"capacity-provider/{physical_id}"))
 
     def delete(self, request: Request, physical_id: str) -> None:
-        request.client("ecs").delete_capacity_provider(capacityProvider=physical_id)
+        answer = request.client("ecs").delete_capacity_provider(capacityProvider=physical_id)
+        if answer["capacityProvider"].get("updateStatus") == "DELETE_FAILED":
+            raise ResourceError(answer["capacityProvider"]["updateStatusReason"])
 
     def _given(self, request: Request, operation: str) -> dict[str, Any]:
         given = without(request.properties, "Name", "ClusterName", "Tags")

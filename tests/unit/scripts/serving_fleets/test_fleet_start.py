@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 
-from scripts.serving_fleets.compile_task import compiled_key
+from scripts.serving_fleets.compile_task import STARTED_BY, compiled_key
 from scripts.serving_fleets.fleet_start import floor_nodes, start_fleets
 from stacks.domain import names
 from stacks.domain.errors import WorldError
@@ -78,13 +79,82 @@ def test_the_compile_task_comes_first_and_only_once(world: World) -> None:
     assert world.calls == []
 
 
-def test_the_local_cloud_compiles_nothing_and_says_so(world: World) -> None:
+def test_on_the_local_cloud_a_compile_task_compiles_nothing_and_says_so(world: World) -> None:
     world.is_local = True
+    world.on_pause = [lambda: world.end_task(0), world.serve]
+    start(world, **COMPILES)
+    assert [call[0] for call in world.calls] == ["run", "desired", "desired"]
+    assert any("nothing is compiled" in words for words in world.said)
+
+
+def test_commands_at_the_same_time_ask_with_one_token_and_later_ones_with_another(world: World) -> None:
+    other = World()
+    for one in (world, other):
+        one.on_pause = [partial(one.end_task, 1)]
+        with pytest.raises(WorldError):
+            start(one, **COMPILES)
+    assert world.tokens == other.tokens
+    world.on_pause = [lambda: world.end_task(0), world.serve]
+    start(world, **COMPILES)
+    assert len(set(world.tokens)) == 2
+
+
+def test_what_ended_well_while_nobody_looked_is_not_compiled_again(world: World) -> None:
+    world.tasks["arn:task/x"] = {
+        "taskArn": "arn:task/x",
+        "taskDefinitionArn": COMPILE,
+        "startedBy": STARTED_BY,
+    }
+    world.end_task(0)
     world.on_pause = [world.serve]
     start(world, **COMPILES)
-    assert world.objects == {}
-    assert world.calls == [("desired", "s0", 1), ("desired", "s1", 1)]
-    assert any("the compile task is not run" in words for words in world.said)
+    assert [call[0] for call in world.calls] == ["desired", "desired"]
+    assert world.objects == {compiled_key("chat"): COMPILE.encode()}
+
+
+def test_a_task_of_an_older_deploy_is_stopped_and_not_joined(world: World) -> None:
+    world.tasks["arn:task/old"] = {
+        "taskArn": "arn:task/old",
+        "taskDefinitionArn": COMPILE.replace(":3", ":2"),
+        "lastStatus": "RUNNING",
+        "startedBy": STARTED_BY,
+    }
+    world.on_pause = [lambda: world.end_task(0), world.serve]
+    start(world, **COMPILES)
+    assert world.calls[:2] == [("stop", "arn:task/old"), ("run", COMPILE, "cp")]
+    assert any("compile task old of an older deploy is stopped" in words for words in world.said)
+
+
+def test_a_task_that_somebody_else_started_is_left_alone(world: World) -> None:
+    world.tasks["arn:task/x"] = {
+        "taskArn": "arn:task/x",
+        "taskDefinitionArn": COMPILE,
+        "lastStatus": "RUNNING",
+    }
+    world.on_pause = [lambda: world.end_task(0), world.serve]
+    start(world, **COMPILES)
+    assert [call[0] for call in world.calls][:1] == ["run"]
+
+
+def test_a_task_that_gets_no_node_says_what_ec2_answers(world: World) -> None:
+    world.activities = [{"StatusCode": "Failed", "StatusMessage": "InsufficientInstanceCapacity: none"}]
+
+    def wait_for_a_node() -> None:
+        for task in world.tasks.values():
+            task["lastStatus"] = "PROVISIONING"
+
+    def give_up() -> None:
+        world.end_task(None, "EMPTY CAPACITY PROVIDER")
+        for task in world.tasks.values():
+            task["stopCode"] = "TaskFailedToStart"
+
+    world.on_pause = [wait_for_a_node, give_up]
+    with pytest.raises(WorldError) as caught:
+        start(world, **COMPILES)
+    refused = "EC2 started no node: InsufficientInstanceCapacity: none"
+    assert any("PROVISIONING" in words and refused in words for words in world.said)
+    assert "EMPTY CAPACITY PROVIDER" in caught.value.message
+    assert refused in caught.value.message
 
 
 def test_another_task_definition_is_compiled_for_again(world: World) -> None:
@@ -99,6 +169,7 @@ def test_a_running_compile_task_is_joined(world: World) -> None:
         "taskArn": "arn:task/x",
         "taskDefinitionArn": COMPILE,
         "lastStatus": "RUNNING",
+        "startedBy": STARTED_BY,
     }
     world.on_pause = [lambda: world.end_task(0), world.serve]
     start(world, **COMPILES)

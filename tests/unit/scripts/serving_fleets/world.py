@@ -48,6 +48,7 @@ class World:
         self.parameters: dict[str, Any] = {}
         self.objects: dict[str, bytes] = {}
         self.calls: list[tuple[Any, ...]] = []
+        self.tokens: list[str] = []
         self.refused: dict[str, str] = {}
         self.activities: list[dict[str, str]] = []
         self.group = {"AutoScalingGroupName": "asg", "DesiredCapacity": 1, "MaxSize": 2, "Instances": []}
@@ -103,16 +104,22 @@ class World:
                 parameters["capacityProviderStrategy"][0]["capacityProvider"],
             )
         )
+        self.tokens.append(parameters["clientToken"])
         task = {
             "taskArn": arn,
             "taskDefinitionArn": parameters["taskDefinition"],
             "lastStatus": "PENDING",
+            "startedBy": parameters["startedBy"],
             "containers": [{"name": "engine"}],
         }
         self.tasks[arn] = task
         return {"tasks": [dict(task)]}
 
-    def _list_tasks(self, cluster: str, desiredStatus: str, startedBy: str | None = None) -> dict[str, Any]:  # noqa: N803
+    def _stop_task(self, cluster: str, task: str, reason: str) -> dict[str, Any]:
+        self.calls.append(("stop", task))
+        return {}
+
+    def _list_tasks(self, cluster: str, desiredStatus: str) -> dict[str, Any]:  # noqa: N803
         stopped = desiredStatus == "STOPPED"
         return {
             "taskArns": [arn for arn, t in self.tasks.items() if (t["lastStatus"] == "STOPPED") == stopped]
