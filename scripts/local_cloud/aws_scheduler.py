@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 from zoneinfo import available_timezones
 
 import botocore.session
 from botocore import xform_name
+from moto.core.exceptions import JsonRESTError
 from moto.scheduler.exceptions import ValidationException
 from moto.scheduler.models import Schedule, scheduler_backends
 from moto.scheduler.responses import EventBridgeSchedulerResponse
@@ -19,10 +22,22 @@ from moto.scheduler.responses import EventBridgeSchedulerResponse
 from scripts.local_cloud import runtime
 from scripts.local_cloud.cloudformation.types.coerce import api_parameters
 
-_AT = re.compile(r"at\(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\)")
+_AT = re.compile(r"at\((\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\)")
 _RATE = re.compile(r"rate\(([1-9]\d*) (minute|minutes|hour|hours|day|days)\)")
 _CRON = re.compile(r"cron\((.+)\)")
-_CRON_FIELDS = 6
+# Least, most, names of the values, and what else stands for days.
+_CRON_FIELDS = (
+    (0, 59, "", ""),
+    (0, 23, "", ""),
+    (1, 31, "", "? L LW"),
+    (1, 12, "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC", ""),
+    (1, 7, "SUN MON TUE WED THU FRI SAT", "? L"),
+    (1970, 2199, "", ""),
+)
+_SPECIAL_DAY = re.compile(r"(?:[1-9]|[12]\d|3[01])W|[1-7]L|[1-7]#[1-5]")
+_NAME = re.compile(r"[0-9a-zA-Z_.-]{1,64}")
+_WINDOW_MINUTES_MAX = 1440
+_RETRIES = {"MaximumEventAgeInSeconds": (60, 86400), "MaximumRetryAttempts": (0, 185)}
 _SDK = re.compile(r"arn:[^:]+:scheduler:::aws-sdk:([^:]+):(\w+)")
 _LAMBDA = re.compile(r"arn:[^:]+:lambda:[^:]+:\d+:function:([\w-]+)")
 # Scheduler's names of services that boto3 calls otherwise.
@@ -42,31 +57,95 @@ class Scheduler(EventBridgeSchedulerResponse):
         self._check()
         return super().update_schedule()
 
+    def create_schedule_group(self) -> str:
+        name = self._get_param("Name")
+        _check_name(name)
+        if name in self.scheduler_backend.schedule_groups:
+            raise JsonRESTError("ConflictException", f"Schedule group {name} already exists.")
+        return super().create_schedule_group()
+
     def delete_schedule_group(self) -> str:
-        if self.uri.split("?")[0].endswith("/schedule-groups/default"):
+        name = self.uri.split("?")[0].rsplit("/", 1)[-1]
+        if name == "default":
             raise ValidationException(message="The default schedule group cannot be deleted.")
+        self.scheduler_backend.get_schedule_group(name)
         return super().delete_schedule_group()
 
     def _check(self) -> None:
+        _check_name(self.uri.split("?")[0].rsplit("/", 1)[-1])
         given = json.loads(self.body)
         check_expression(given["ScheduleExpression"])
         zone = given.get("ScheduleExpressionTimezone")
         if zone is not None and zone not in available_timezones():
             raise ValidationException(message=f"Invalid ScheduleExpressionTimezone '{zone}'.")
-        group = given.get("GroupName")
-        if group and group not in self.scheduler_backend.schedule_groups:
-            self.scheduler_backend.get_schedule_group(group)
+        _check_window(given["FlexibleTimeWindow"])
+        _check_retries(given["Target"].get("RetryPolicy") or {})
+        self.scheduler_backend.get_schedule_group(given.get("GroupName"))
         if not _LAMBDA.fullmatch(given["Target"]["Arn"]) and _SDK.fullmatch(given["Target"]["Arn"]):
             _known_call(given["Target"]["Arn"])
 
 
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise ValidationException(
+            message=f"Value '{name}' at 'name' failed to satisfy constraint: Member must satisfy regular expression "
+            "pattern: [0-9a-zA-Z-_.]+, and have up to 64 characters"
+        )
+
+
+def _check_window(window: Mapping[str, Any]) -> None:
+    minutes = window.get("MaximumWindowInMinutes")
+    if window["Mode"] == "OFF" and minutes is not None:
+        raise ValidationException(message="MaximumWindowInMinutes must not be set when the mode is OFF.")
+    if window["Mode"] == "FLEXIBLE" and not 1 <= (minutes or 0) <= _WINDOW_MINUTES_MAX:
+        raise ValidationException(message="MaximumWindowInMinutes must be between 1 and 1440.")
+
+
+def _check_retries(policy: Mapping[str, Any]) -> None:
+    for name, (least, most) in _RETRIES.items():
+        if not least <= policy.get(name, least) <= most:
+            raise ValidationException(message=f"{name} must be between {least} and {most}.")
+
+
 def check_expression(expression: str) -> None:
     cron = _CRON.fullmatch(expression)
-    if cron is not None and len(cron.group(1).split()) == _CRON_FIELDS and "?" in cron.group(1).split():
+    if cron is not None and _is_cron(cron.group(1).split()):
         return
-    if _AT.fullmatch(expression) or _RATE.fullmatch(expression):
+    if _RATE.fullmatch(expression) or _is_moment(expression):
         return
     raise ValidationException(message=f"Invalid Schedule Expression {expression}.")
+
+
+def _is_moment(expression: str) -> bool:
+    match = _AT.fullmatch(expression)
+    try:
+        return match is not None and bool(datetime.fromisoformat(match.group(1)))
+    except ValueError:
+        return False
+
+
+def _is_cron(fields: list[str]) -> bool:
+    """Six fields, each in its range, and "?" for exactly one of the two kinds of day."""
+    if len(fields) != len(_CRON_FIELDS):
+        return False
+    day, weekday = fields[2], fields[4]
+    if (day == "?") is (weekday == "?"):
+        return False
+    return all(_is_cron_field(field, *limits) for field, limits in zip(fields, _CRON_FIELDS, strict=True))
+
+
+def _is_cron_field(field: str, least: int, most: int, names: str, specials: str) -> bool:
+    words = names.split()
+    for item in field.split(","):
+        span, _, step = item.partition("/")
+        if step and not step.isdecimal():
+            return False
+        if span in ("*", *specials.split()) or (specials and _SPECIAL_DAY.fullmatch(span)):
+            continue
+        ends = [str(words.index(end.upper()) + 1) if end.upper() in words else end for end in span.split("-")]
+        if len(ends) > 2 or not all(end.isdecimal() and least <= int(end) <= most for end in ends):
+            return False
+    return True
 
 
 def fire(*, account: str, region: str, name: str, group: str = "default") -> dict[str, Any]:

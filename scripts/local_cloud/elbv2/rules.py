@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from moto.awslambda.utils import get_backend
@@ -17,7 +18,25 @@ _BODY_MAX = 1024
 _PRIORITY_MAX = 50000
 _CLAIMS_MAX = 10
 _LOAD_BALANCER = {"idle_timeout.timeout_seconds": (1, 4000), "client_keep_alive.seconds": (60, 604800)}
-_TARGET_GROUP = {"deregistration_delay.timeout_seconds": (0, 3600)}
+_TARGET_GROUP = {
+    "deregistration_delay.timeout_seconds": (0, 3600),
+    "stickiness.lb_cookie.duration_seconds": (1, 604800),
+    "stickiness.app_cookie.duration_seconds": (1, 604800),
+}
+_OTHER_KEYS = {
+    "load_balancing.algorithm.anomaly_mitigation",
+    "load_balancing.algorithm.type",
+    "load_balancing.cross_zone.enabled",
+    "slow_start.duration_seconds",
+    "stickiness.app_cookie.cookie_name",
+    "stickiness.enabled",
+    "stickiness.type",
+}
+_KEY_PREFIXES = ("target_group_health.", "waf.", "routing.http2.")
+_LAMBDA_KEYS = {"lambda.multi_value_headers.enabled"}
+_CONDITION_VALUES_MAX = 5
+_ZONES_MIN = 2
+_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,32}(?<!-)")
 _HEALTH_CHECK = {
     "HealthCheckIntervalSeconds": (5, 300),
     "HealthCheckTimeoutSeconds": (2, 120),
@@ -62,10 +81,81 @@ def check_forward(action: Mapping[str, Any]) -> None:
     groups = (action.get("ForwardConfig") or {}).get("TargetGroups") or ()
     if len(groups) > GROUPS_OF_AN_ACTION_MAX:
         raise _error("TooManyTargetGroups", f"An action has up to {GROUPS_OF_AN_ACTION_MAX} target groups")
+    alone = action.get("TargetGroupArn")
+    if not groups and not alone:
+        raise ValidationError("A target group must be specified for an action of type 'forward'")
+    if groups and alone and [group["TargetGroupArn"] for group in groups] != [alone]:
+        raise ValidationError(
+            "If both ForwardConfig and TargetGroupArn are specified, ForwardConfig has one target group, and it is the "
+            "one of TargetGroupArn"
+        )
     for group in groups:
-        weight = int(group.get("Weight", 1))
-        if not 0 <= weight <= WEIGHT_MAX:
-            raise ValidationError(f"Weight '{weight}' must be between 0 and {WEIGHT_MAX}")
+        _check_weight(group, is_alone=len(groups) == 1)
+    sticky = (action.get("ForwardConfig") or {}).get("TargetGroupStickinessConfig") or {}
+    _check_ranges(sticky, {"DurationSeconds": (1, 604800)})
+
+
+def _check_weight(group: Mapping[str, Any], *, is_alone: bool) -> None:
+    if group.get("Weight") is None and not is_alone:
+        raise ValidationError("A weight must be specified for each of several target groups")
+    weight = int(group.get("Weight") or 0)
+    if not 0 <= weight <= WEIGHT_MAX:
+        raise ValidationError(f"Weight '{weight}' must be between 0 and {WEIGHT_MAX}")
+
+
+def check_one_load_balancer(
+    groups: Mapping[str, FakeTargetGroup], arns: Iterable[str], load_balancer_arn: str
+) -> None:
+    taken = [arn for arn in arns if set(_load_balancers(groups, arn)) - {load_balancer_arn}]
+    if taken:
+        raise _error(
+            "TargetGroupAssociationLimit",
+            f"The following target groups cannot be associated with more than one load balancer: {', '.join(taken)}",
+        )
+
+
+def _load_balancers(groups: Mapping[str, FakeTargetGroup], arn: str) -> list[str]:
+    return list(groups[arn].load_balancer_arns) if arn in groups else []
+
+
+def check_conditions(conditions: Sequence[Mapping[str, Any]]) -> None:
+    """However a value is spelled: Values, or the list in the field's own configuration."""
+    values = [value for condition in conditions for value in _values(condition)]
+    if not values:
+        raise ValidationError("A condition value must be specified")
+    if len(values) > _CONDITION_VALUES_MAX:
+        raise ValidationError(f"A rule can only have '{_CONDITION_VALUES_MAX}' condition values")
+
+
+def _values(condition: Mapping[str, Any]) -> list[Any]:
+    nested = [one for one in condition.values() if isinstance(one, Mapping)]
+    return list(condition.get("Values") or ()) + [
+        value for one in nested for value in one.get("Values") or ()
+    ]
+
+
+def check_subnets(zones: Sequence[str]) -> None:
+    """The zones of an Application Load Balancer's subnets."""
+    if len(set(zones)) < len(zones):
+        raise _error(
+            "InvalidConfigurationRequest",
+            "A load balancer cannot be attached to multiple subnets in the same Availability Zone",
+        )
+    if len(zones) < _ZONES_MIN:
+        raise ValidationError("At least two subnets in two different Availability Zones must be specified")
+
+
+def check_load_balancer_name(name: str, names: Iterable[str]) -> None:
+    if not _NAME.fullmatch(name) or name.startswith("internal-"):
+        raise ValidationError(
+            f"The load balancer name '{name}' has up to 32 letters, numbers and hyphens, no hyphen at its ends, and does "
+            "not begin with 'internal-'"
+        )
+    if name in names:
+        raise _error(
+            "DuplicateLoadBalancerName",
+            f"A load balancer with the same name '{name}' exists, but with different settings",
+        )
 
 
 def check_priority(priority: Any) -> None:
@@ -90,6 +180,15 @@ def check_load_balancer_attributes(attributes: Mapping[str, Any]) -> None:
 
 
 def check_target_group_attributes(group: FakeTargetGroup, attributes: Mapping[str, Any]) -> None:
+    is_lambda = group.target_type == "lambda"
+    known = _LAMBDA_KEYS if is_lambda else _OTHER_KEYS | set(_TARGET_GROUP)
+    for key in attributes:
+        if key not in known and not key.startswith(_KEY_PREFIXES):
+            raise (
+                _unsupported(group, key)
+                if is_lambda
+                else ValidationError(f"Target group attribute key '{key}' is not recognized")
+            )
     _check_ranges(attributes, _TARGET_GROUP)
     merged = {**group.attributes, **attributes}
     slow_start = int(merged.get("slow_start.duration_seconds") or 0)
@@ -103,6 +202,13 @@ def check_target_group_attributes(group: FakeTargetGroup, attributes: Mapping[st
             "InvalidConfigurationRequest",
             "Slow start cannot be combined with the algorithm least_outstanding_requests",
         )
+
+
+def _unsupported(group: FakeTargetGroup, key: str) -> ELBClientError:
+    return _error(
+        "InvalidConfigurationRequest",
+        f"A target group with target type '{group.target_type}' does not support the attribute {key}",
+    )
 
 
 def check_health_check(parameters: Mapping[str, Any]) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import moto.elbv2.models
 from moto.core.responses import ActionResult
-from moto.elbv2.exceptions import ELBClientError, TargetGroupNotFoundError
+from moto.elbv2.exceptions import ELBClientError, RuleNotFoundError, TargetGroupNotFoundError
 from moto.elbv2.models import ELBv2Backend, FakeAction, FakeTargetGroup
 from moto.elbv2.responses import ELBV2Response
 
@@ -29,6 +29,25 @@ def allow_jwt_validation() -> None:
 
 class LoadBalancing(ELBV2Response):
     # ---- load balancers
+
+    def create_load_balancer(self) -> ActionResult:
+        parameters = self._get_params()
+        others = (balancer.name for balancer in self.elbv2_backend.load_balancers.values())
+        rules.check_load_balancer_name(parameters["Name"], others)
+        if parameters.get("Type", "application") == "application":
+            rules.check_subnets(self._zones(parameters))
+        return super().create_load_balancer()
+
+    def set_subnets(self) -> ActionResult:
+        rules.check_subnets(self._zones(self._get_params()))
+        return super().set_subnets()
+
+    def _zones(self, parameters: dict[str, Any]) -> list[str]:
+        """Of the subnets that exist; moto refuses the others."""
+        mapped = [mapping["SubnetId"] for mapping in parameters.get("SubnetMappings") or ()]
+        ec2 = self.elbv2_backend.ec2_backend
+        subnets = [ec2.get_subnet(name) for name in [*(parameters.get("Subnets") or ()), *mapped]]
+        return [subnet.availability_zone for subnet in subnets]
 
     def modify_load_balancer_attributes(self) -> ActionResult:
         rules.check_load_balancer_attributes(_attributes(self._get_param("Attributes", [])))
@@ -109,11 +128,18 @@ class LoadBalancing(ELBV2Response):
     def create_listener(self) -> ActionResult:
         parameters = self._get_params()
         rules.check_certificates(parameters["Protocol"], parameters.get("Certificates", []))
-        rules.check_actions(parameters["DefaultActions"], parameters["Protocol"])
+        self._check_actions(
+            parameters["DefaultActions"], parameters["Protocol"], parameters["LoadBalancerArn"]
+        )
         balancer = self.elbv2_backend.load_balancers.get(parameters["LoadBalancerArn"])
-        if balancer and any(one.port == parameters["Port"] for one in balancer.listeners.values()):
-            raise ELBClientError("DuplicateListener", "A listener already exists on this port")
-        return super().create_listener()
+        if balancer and any(str(one.port) == str(parameters["Port"]) for one in balancer.listeners.values()):
+            raise ELBClientError(
+                "DuplicateListener",
+                f"A listener already exists on this port for this load balancer '{balancer.arn}'",
+            )
+        answer = super().create_listener()
+        self._attach(parameters["LoadBalancerArn"], parameters["DefaultActions"])
+        return answer
 
     def modify_listener(self) -> ActionResult:
         parameters = self._get_params()
@@ -121,29 +147,59 @@ class LoadBalancing(ELBV2Response):
         protocol = parameters.get("Protocol") or listener.protocol
         if parameters.get("Certificates"):
             rules.check_certificates(protocol, parameters["Certificates"])
-        rules.check_actions(parameters.get("DefaultActions") or (), protocol)
+        self._check_actions(parameters.get("DefaultActions") or [], protocol, listener.load_balancer_arn)
         answer = super().modify_listener()
         self._attach(listener.load_balancer_arn, parameters.get("DefaultActions") or [])
         return answer
 
     def create_rule(self) -> ActionResult:
         parameters = self._get_params()
-        rules.check_priority(parameters["Priority"])
+        priority = parameters["Priority"]
+        rules.check_priority(priority)
+        rules.check_conditions(parameters["Conditions"])
         (listener,) = self.elbv2_backend.describe_listeners(None, [parameters["ListenerArn"]])
-        rules.check_actions(parameters["Actions"], listener.protocol)
+        if any(str(rule.priority) == str(priority) for rule in listener.rules.values()):
+            raise ELBClientError("PriorityInUse", f"Priority '{priority}' is currently in use")
+        self._check_actions(parameters["Actions"], listener.protocol, listener.load_balancer_arn)
         return super().create_rule()
 
     def modify_rule(self) -> ActionResult:
         parameters = self._get_params()
         arn, actions = parameters["RuleArn"], parameters.get("Actions") or []
+        if parameters.get("Conditions"):
+            rules.check_conditions(parameters["Conditions"])
         for balancer in self.elbv2_backend.load_balancers.values():
             for listener in balancer.listeners.values():
-                if any(rule.arn == arn for rule in listener.rules.values()):
-                    rules.check_actions(actions, listener.protocol)
+                rule = next((one for one in listener.rules.values() if one.arn == arn), None)
+                if rule is not None:
+                    self._refuse_default(rule, "modified")
+                    self._check_actions(actions, listener.protocol, balancer.arn)
                     answer = super().modify_rule()
                     self._attach(balancer.arn, actions)
                     return answer
-        return super().modify_rule()
+        raise RuleNotFoundError("One or more rules not found")
+
+    def delete_rule(self) -> ActionResult:
+        for rule in self.elbv2_backend.describe_rules(None, [self._get_param("RuleArn")]):
+            self._refuse_default(rule, "deleted")
+        return super().delete_rule()
+
+    def delete_target_group(self) -> ActionResult:
+        arn = self._get_param("TargetGroupArn")
+        if arn in self.elbv2_backend.target_groups and self.elbv2_backend._any_listener_using(arn):
+            raise ELBClientError(
+                "ResourceInUse", f"Target group '{arn}' is currently in use by a listener or a rule"
+            )
+        return super().delete_target_group()
+
+    def _refuse_default(self, rule: Any, verb: str) -> None:
+        if rule.priority == "default":
+            raise ELBClientError("OperationNotPermitted", f"Default rule '{rule.arn}' cannot be {verb}")
+
+    def _check_actions(self, actions: list[dict[str, Any]], protocol: str, load_balancer_arn: str) -> None:
+        rules.check_actions(actions, protocol)
+        arns = [arn for action in actions for arn in self.elbv2_backend._get_target_group_arns_from(action)]
+        rules.check_one_load_balancer(self.elbv2_backend.target_groups, arns, load_balancer_arn)
 
     def _attach(self, load_balancer_arn: str, actions: list[dict[str, Any]]) -> None:
         """moto notes the load balancer of a target group for new rules only."""
