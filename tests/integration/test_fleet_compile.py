@@ -99,7 +99,14 @@ def kill_while_it_compiles(pilot: Pilot) -> None:
 
 
 def test_a_compile_that_fails_starts_nothing_and_the_next_deploy_resumes(pilot: Pilot) -> None:
-    """Two failures of different kinds, each with its words; after them the fleet serves."""
+    """Nobody takes the task, it cannot start, it ends badly: each with its words; after them the fleet serves."""
+    pilot.admin(
+        "POST", "faults", {"service": "ecs-task", "action": "PlaceTask", "message": "RESOURCE:MEMORY"}
+    )
+    failed = pilot.run("deploy", "--yes", code=3)
+    assert "ECS starts no task of" in failed.stderr
+    assert "RESOURCE:MEMORY" in failed.stderr
+    assert (desired(pilot), compile_tasks(pilot)) == (0, [])
     pilot.admin(
         "POST",
         "faults",
@@ -180,12 +187,3 @@ def test_destroy_while_the_task_compiles_leaves_nothing(pilot: Pilot) -> None:
     assert gone["leftovers"] == []
     assert "ECS task" in {one["kind"] for one in gone["deleted"]}
     nothing_left(pilot)
-
-
-def test_a_task_that_nobody_takes_is_told_and_not_waited_for(pilot: Pilot) -> None:
-    refusal = {"service": "ecs-task", "action": "PlaceTask", "message": "RESOURCE:MEMORY", "times": None}
-    pilot.admin("POST", "faults", refusal)
-    failed = pilot.run("deploy", "--yes", code=3)
-    assert "ECS starts no task of" in failed.stderr
-    assert "RESOURCE:MEMORY" in failed.stderr
-    assert (desired(pilot), compile_tasks(pilot)) == (0, [])
