@@ -27,6 +27,7 @@ WAIT_MINUTES_MAX = 120
 CONFLICT_MINUTES_MAX = 10
 _SAY_AGAIN_SECONDS = 60.0
 _JOB_REASON = "neuronkit destroy"
+_ACTING = (Action.DELETE, Action.DELETE_STACK, Action.STOP_JOB)
 
 Key = tuple[str, str]
 
@@ -74,27 +75,29 @@ class Executor:
     def _do(self, steps: Sequence[Step]) -> None:
         waiting = []
         for step in steps:
-            if step.action in (Action.DELETE, Action.DELETE_STACK, Action.STOP_JOB):
+            if step.action in _ACTING:
                 self._attempts[step.key] += 1
                 self.say(f"{step.action.split()[0]} {step.label}")
-            if self._tried(step):
+            if self._tried(step, self._begin):
+                why = "stopped" if step.action is Action.STOP_JOB else ""
+                self._done[step.key] = Item(step.kind, step.id, step.name, why=why)
                 waiting.append(step)
         for step in waiting:
-            self._wait(step)
+            self._tried(step, self._wait)
 
-    def _tried(self, step: Step) -> bool:
+    def _tried(self, step: Step, act: Callable[[Step], None]) -> bool:
         """False when AWS refused: the reason is kept, and a missing permission is not asked for again."""
         try:
-            self._begin(step)
+            act(step)
         except (CredentialsError, UnreachableError):
             raise
         except AwsError as error:
             self._fail(step, f"{error.message}; {error.hint}".rstrip("; "))
             if isinstance(error, AccessDeniedError):
                 self._attempts[step.key] = ATTEMPTS_MAX
+            elif step.action not in _ACTING:
+                self._attempts[step.key] += 1
             return False
-        why = "stopped" if step.action is Action.STOP_JOB else ""
-        self._done[step.key] = Item(step.kind, step.id, step.name, why=why)
         return True
 
     def _begin(self, step: Step) -> None:

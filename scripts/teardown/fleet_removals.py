@@ -9,6 +9,7 @@ from scripts.aws import alarms, autoscaling, ecs, elbv2, lambda_functions, ssm
 from scripts.aws.cloud import Cloud
 from scripts.teardown import fleet_kinds
 from scripts.teardown.fleet_kinds import cluster_of
+from scripts.teardown.fleet_nodes import NODE_REMOVALS
 from scripts.teardown.removal import SlowRemoval, Standing
 
 _REASON: Final = "neuronkit destroy"
@@ -81,6 +82,7 @@ FLEET_REMOVALS: Final[Mapping[str, SlowRemoval]] = {
     ecs.CAPACITY_PROVIDER: SlowRemoval(ecs.delete_capacity_provider, _look_at_provider),
     fleet_kinds.LOAD_BALANCER: SlowRemoval(elbv2.delete_load_balancer, _look_at_balancer),
     fleet_kinds.TARGET_GROUP: SlowRemoval(elbv2.delete_target_group, _look_at_target_group),
+    **NODE_REMOVALS,
 }
 AT_ONCE: Final[Mapping[str, Callable[[Cloud, str], None]]] = {
     fleet_kinds.FUNCTION: lambda_functions.delete,

@@ -9,9 +9,10 @@ from scripts.aws.cloudformation import Stack, StackResource
 from scripts.teardown.scope import FleetScope
 
 _CLUSTER: Final = "AWS::ECS::Cluster"
+_GROUP: Final = "AWS::AutoScaling::AutoScalingGroup"
 _FUNCTION: Final = "AWS::Lambda::Function"
 _DELETED_ONE_BY_ONE: Final = (
-    "AWS::AutoScaling::AutoScalingGroup",
+    _GROUP,
     "AWS::ECS::CapacityProvider",
     "AWS::ECS::Cluster",
     "AWS::ECS::Service",
@@ -30,6 +31,7 @@ def fleet_scope(
     return FleetScope(
         is_used=uses_fleets or any(r.type == _CLUSTER for r in every),
         clusters=clusters,
+        groups=frozenset(r.physical_id for _, r in there if r.type == _GROUP),
         stuck=frozenset(
             r.physical_id
             for stack, r in there

@@ -109,15 +109,17 @@ class Stage(IntEnum):
     JOBS = 1
     QUEUES = 2
     NODE_GROUPS = 3
-    CONTROLLERS = 4
-    CLUSTERS = 5
-    LOOSE_INSTANCES = 6
-    LOOSE_NETWORK = 7
-    LOOSE_GROUPS = 8
-    STORAGE = 9
-    NETWORK = 10
-    REMAINS = 11
-    LAST = 12
+    REGISTRATIONS = 4
+    """What ECS still counts when the groups are empty, or runs without a group."""
+    CONTROLLERS = 5
+    CLUSTERS = 6
+    LOOSE_INSTANCES = 7
+    LOOSE_NETWORK = 8
+    LOOSE_GROUPS = 9
+    STORAGE = 10
+    NETWORK = 11
+    REMAINS = 12
+    LAST = 13
     """What something of REMAINS has to let go first."""
 
 

@@ -1,6 +1,6 @@
 """Inventory -> the steps that remove it, in the order of who depends on whom. Pure.
 
-Jobs and serving replicas first (they use the clusters). Then what AWS PCS has that no stack deletes any more: queues (their nodes end with
+Jobs and serving replicas first (they use the clusters), and a fleet's nodes before its stack. Then what AWS PCS has that no stack deletes any more: queues (their nodes end with
 them, those of static groups, too), node groups, controllers. Cluster stacks next (they use network and bucket), then what
 lies loose in the network and would keep it alive, then the storage and network stacks, and last what outlives stacks on
 purpose.
@@ -31,6 +31,9 @@ _STAGE_OF_KIND = {
     ecs.TASK: Stage.JOBS,
     ecs.SERVICE: Stage.QUEUES,
     fleet_kinds.AUTO_SCALING_GROUP: Stage.NODE_GROUPS,
+    # While ECS still has the capacity providers.
+    fleet_kinds.NODES: Stage.NODE_GROUPS,
+    fleet_kinds.REGISTERED: Stage.REGISTRATIONS,
     ecs.CLUSTER: Stage.CONTROLLERS,
     ecs.CAPACITY_PROVIDER: Stage.LOOSE_INSTANCES,
     # Its interfaces would keep the network alive.

@@ -32,6 +32,8 @@ class FleetScope:
     """By the file, or by a stack of ours that is or was there."""
     clusters: frozenset[str] = frozenset()
     """Names of the ECS clusters of living stacks."""
+    groups: frozenset[str] = frozenset()
+    """Names of the Auto Scaling groups of living stacks."""
     stuck: frozenset[str] = frozenset()
     """Physical ids of what CloudFormation failed to delete and the kit deletes itself."""
     log_groups: frozenset[str] = frozenset()

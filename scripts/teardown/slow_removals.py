@@ -100,5 +100,7 @@ NOT_YET: Final = (
     "ClusterContainsTasksException",
     "ResourceInUseException",
     "ResourceInUse",
+    "ResourceContention",
+    "ScalingActivityInProgress",
 )
 """Said while AWS still works on a neighbour: worth another try."""

@@ -219,6 +219,24 @@ def test_a_missing_permission_is_not_asked_for_again(world: World) -> None:
     assert outcome.failures == {("bucket", "b"): "not allowed: s3:DeleteBucket; add it"}
 
 
+def test_a_look_that_aws_refuses_is_a_reason_and_not_the_end(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of what is only waited for, too: it is tried a few times."""
+    world.stacks[CLUSTER] = "CREATE_IN_PROGRESS"
+    original = world.find_stack
+
+    def find_stack(cloud: Any, stack_id: str) -> Stack | None:
+        if stack_id == CLUSTER:
+            raise AwsError("throttled", code="Throttling")
+        return original(cloud, stack_id)
+
+    monkeypatch.setattr(world, "find_stack", find_stack)
+    outcome = run(world)
+    assert outcome.failures["stack", CLUSTER] == "throttled"
+    assert NETWORK not in world.log
+
+
 def test_without_credentials_nothing_goes_on(world: World) -> None:
     world.refuses = lambda call: CredentialsError("expired")
     with pytest.raises(CredentialsError):

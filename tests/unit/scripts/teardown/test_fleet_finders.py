@@ -173,6 +173,7 @@ def test_what_the_stacks_say_of_fleets() -> None:
     found = fleet_scope(False, living, [resource("AWS::Lambda::Function", "f2", "DELETE_COMPLETE")])
     assert found.is_used
     assert found.clusters == {"c1", "c2"}
+    assert found.groups == {"asg"}
     assert found.stuck == {"c2", "asg"}
     assert {
         "/aws/lambda/f1",
