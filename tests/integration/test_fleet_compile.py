@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 from collections.abc import Iterator
@@ -68,8 +69,12 @@ def note(pilot: Pilot) -> str | None:
 def nothing_left(pilot: Pilot) -> None:
     assert set(pilot.stack_states()) == {"CDKToolkit"}
     assert pilot.json("leftovers")["leftovers"] == []
+    assert not nodes(pilot)
+
+
+def nodes(pilot: Pilot) -> list[Any]:
     states = [{"Name": "instance-state-name", "Values": ["pending", "running"]}]
-    assert pilot.client("ec2").describe_instances(Filters=states)["Reservations"] == []
+    return list(pilot.client("ec2").describe_instances(Filters=states)["Reservations"])
 
 
 def read_until(process: Popen[str], words: str) -> None:
@@ -186,4 +191,25 @@ def test_destroy_while_the_task_compiles_leaves_nothing(pilot: Pilot) -> None:
     gone = pilot.json("destroy", "--yes")
     assert gone["leftovers"] == []
     assert "ECS task" in {one["kind"] for one in gone["deleted"]}
+    nothing_left(pilot)
+
+
+def test_a_compile_without_chips_needs_no_node(new_pilot: PilotFactory) -> None:
+    """On Fargate, with a network interface of its own: no node starts before it has ended well."""
+    pilot = new_pilot("trn2-serving")
+    text = pilot.file.read_text()
+    # Nobody buys a block for a test.
+    text = re.sub(r"kind: capacity-block.*", "kind: on-demand", text)
+    pilot.file.write_text(re.sub(r"\n    id: null .*cr-.*", "", text))
+    kill_while_it_compiles(pilot)
+    try:
+        (task,) = compile_tasks(pilot)
+        assert (task["launchType"], task["lastStatus"]) == ("FARGATE", "RUNNING")
+        assert not nodes(pilot)
+    finally:
+        pilot.admin("DELETE", "faults")
+    said = pilot.run("deploy", "--yes").stderr
+    assert "the compile task ended well" in said
+    assert nodes(pilot)
+    assert pilot.json("destroy", "--yes")["leftovers"] == []
     nothing_left(pilot)
