@@ -22,9 +22,9 @@ SILENT_MINUTES: Final = 25
 """Two of the calls that come every 10 minutes are missing."""
 _KEYS = {"checked_at", "state", "since", "why", "last", "waits", "late", "failed", "timetable"}
 _IN_WORDS = {
-    SERVE: "fleet {fleet} has the capacity",
+    SERVE: "capacity for fleet {fleet}",
     DRAIN_SERVING: "fleet {fleet} goes down to its floor, cluster {cluster} is next",
-    TRAIN: "cluster {cluster} has the capacity",
+    TRAIN: "capacity for cluster {cluster}",
     DRAIN_TRAINING: "cluster {cluster} stops its jobs, fleet {fleet} is next",
 }
 

@@ -82,7 +82,7 @@ def test_status_shows_what_a_shift_did_and_what_is_next(new_pilot: PilotFactory)
     tick(pilot)
     assert shift_of(pilot)["state"] == "train"
     text = pilot.run("status").stdout
-    assert "shift    day: train, cluster train has the capacity" in text
+    assert "shift    day: train, capacity for cluster train" in text
     assert "(a deadline)" in text
 
     pilot.run("override", "day", "serve")

@@ -68,7 +68,7 @@ def _not_deployed(facts: Facts) -> tuple[Controller, ...]:
 def _how_to_ask(facts: Facts, least: int) -> str:
     region, wanted = facts.environment.region, max(least, DEFAULT_LIMIT)
     return (
-        f"ask for {least:,} or more; {DEFAULT_LIMIT:,} is what an account has that is not new (it can take days): "
+        f"ask for {least:,} or more (AWS's default is {DEFAULT_LIMIT:,}, which new accounts do not have; it can take days): "
         f"`aws service-quotas request-service-quota-increase --region {region} --service-code lambda "
         f"--quota-code {QUOTA_CODE} --desired-value {wanted}`, or in the Service Quotas console"
     )

@@ -58,7 +58,9 @@ def last(done: Sequence[Action], now: datetime) -> dict[str, Any]:
 
 def in_words(action: Action) -> str:
     if isinstance(action, SetNodes):
-        return f"{action.service}: {action.minimum} to {action.maximum} nodes, {action.desired} wanted now"
+        low, high = action.minimum, action.maximum
+        span = str(low) if low == high else f"{low} to {high}"
+        return f"{action.service}: nodes {span}, wanted now {action.desired}"
     if isinstance(action, Open):
         return "training may start jobs"
     if isinstance(action, Close):

@@ -53,7 +53,7 @@ def look(world: World, now: str = MORNING) -> ShiftStatus:
 def test_by_day_its_fleet_serves_and_the_evening_is_next(world: World) -> None:
     status = look(world)
     assert status.lines() == [
-        "shift    day: serve, fleet chat has the capacity, since Mon 2026-12-07 07:00 +0100 = Mon 06:00 UTC",
+        "shift    day: serve, capacity for fleet chat, since Mon 2026-12-07 07:00 +0100 = Mon 06:00 UTC",
         "         next: Mon 2026-12-07 19:30 +0100 = Mon 18:30 UTC  drain-serving: serving is lowered to the floor: streams end, nodes go",
         "         controller, Mon 2026-12-07 09:20 +0100 = Mon 08:20 UTC: serve (timetable in Europe/Berlin)",
         "         did last, Mon 2026-12-07 07:10 +0100 = Mon 06:10 UTC: slice-0: 1 to 2 nodes, 1 wanted now",
