@@ -18,7 +18,18 @@ from stacks.domain.findings import closest
 
 ROUNDS_MAX = 10
 _BROUGHT = ("vpc", "subnet_id", "security_group_id")
-_ENTRIES = ("capacity", "clusters", "jobs")
+_ENTRIES = ("capacity", "clusters", "jobs", "fleets", "shifts")
+_WHOLE = ("fleets", "shifts")
+"""Their keys hang together (cores and memory, windows and times): what is left of one of these means something else."""
+# Section, the key that names an entry of another section, and that section.
+_REFERENCES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("clusters", ("capacity",), "capacity"),
+    ("fleets", ("capacity",), "capacity"),
+    ("fleets", ("fallback", "capacity"), "capacity"),
+    ("jobs", ("cluster",), "clusters"),
+    ("shifts", ("cluster",), "clusters"),
+    ("shifts", ("fleet",), "fleets"),
+)
 # Values of which no rule asks more than whether they are there.
 _STAND_INS: dict[str, Any] = {"name": "environment", "owner": "owner", "lifetime_days": 1, "budget_usd": 1e12}
 # The shape wants one entry at least; these are taken out again before a rule could see them.
@@ -54,6 +65,8 @@ def _take_out(data: Any, path: Path, kind: str) -> None:
         elif len(path) == 1 and path[0] in _STAND_INS:
             data[path[0]] = _STAND_INS[str(path[0])]
         return
+    if path[0] in _WHOLE and kind != "extra_forbidden":
+        path = path[:2]
     value = _delete(data, path)
     if kind == "extra_forbidden" and _is_there(data, path[:-1]):
         _put_under_nearest_key(data, path, value)
@@ -91,22 +104,24 @@ def _delete(data: Any, path: Path) -> Any:
 
 
 def _take_out_dependents(data: Any, original: Any) -> None:
-    """Clusters and jobs that name what was taken out, or a section in which nothing is left; not what was never there."""
+    """Entries that name what was taken out, or a section in which nothing is left; not what was never there."""
     _take_out_what_is_half(data, original)
-    for section, key, on in (("clusters", "capacity", "capacity"), ("jobs", "cluster", "clusters")):
+    for section, keys, on in _REFERENCES:
         entries, left = _mapping(data.get(section)), _mapping(data.get(on))
         gone = _mapping(original.get(on)).keys() - left.keys()
         for name, entry in list(entries.items()):
-            if not left or str(_mapping(entry).get(key)) in gone:
+            if not left or str(_value(entry, keys)) in gone:
                 del entries[name]
 
 
 def _take_out_what_is_half(data: Any, original: Any) -> None:
-    """A brought network without one of its ids, and a cluster without the shape that explains its type's name."""
+    """A network without one of its ids or the fleets that some are for, and a cluster whose type's name a shape explained."""
     network, brought = _mapping(data.get("network")), _mapping(original.get("network"))
     if any(key in brought and key not in network for key in _BROUGHT):
         for key in _BROUGHT:
             network.pop(key, None)
+    if _mapping(original.get("fleets")) and not _mapping(data.get("fleets")):
+        network.pop("load_balancer_subnet_ids", None)
     clusters = _mapping(data.get("clusters"))
     for name, cluster in list(clusters.items()):
         was = _mapping(_mapping(original.get("clusters")).get(name))
@@ -116,3 +131,9 @@ def _take_out_what_is_half(data: Any, original: Any) -> None:
 
 def _mapping(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
+
+
+def _value(entry: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        entry = _mapping(entry).get(key)
+    return entry

@@ -30,6 +30,7 @@ _IDS = {
 }
 _TYPE_ID = "NK103"
 _LIMIT_ID = "NK106"
+_NUMBER_TYPES = ("int_type", "int_parsing", "int_from_float")
 _LIMIT_TYPES = (
     "greater_than", "greater_than_equal", "less_than", "less_than_equal", "too_short", "too_long", "string_too_short",
     "string_too_long", "finite_number",
@@ -155,9 +156,15 @@ def _given(source: Source, path: Path, value: Any) -> str:
 
 def _may_hold_secrets(path: Path, value: Any) -> bool:
     """Values of variables are not shown: what is wrong with one is said in other words."""
-    if path[:1] != ("jobs",) or len(path) < 3:
-        return False
-    return path[2] in ("environment", "secrets") or bool(words_with_secrets(tuple(str(value).split())))
+    is_of_variables = path[2:3] in (("environment",), ("secrets",))
+    return (
+        is_of_variables or _is_secret_reference(path) or bool(words_with_secrets(tuple(str(value).split())))
+    )
+
+
+def _is_secret_reference(path: Path) -> bool:
+    """Where the ARN of a secret is asked for: people put the secret itself there."""
+    return path[2:3] == ("secrets",) or path[2:] == ("model", "token")
 
 
 def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
@@ -165,11 +172,11 @@ def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
         return str(details["ctx"]["expected"]).replace("'", "")
     if is_key:
         return VARIABLE_NAME_WORDS if path[-2] in ("environment", "secrets") else PART_NAME_WORDS
-    if isinstance(path[-1], int):
-        return "text"
     place = place_of(path)
     if place.model is not None:
         return f"a mapping with the keys {one_of(place.model.model_fields)}"
+    if isinstance(path[-1], int):
+        return _allowed_item(details, place.field.description if place.field else None)
     if place.field is not None and place.field.description:
         return place.field.description
     if details["type"] == "string_type":
@@ -177,11 +184,21 @@ def _allowed(path: Path, details: Any, *, is_key: bool) -> str:
     return "a mapping of names to entries"
 
 
+def _allowed_item(details: Any, of_the_list: str | None) -> str:
+    """Of an item that is no mapping: its kind, where the description of the whole list says more than is asked."""
+    kind = details["type"]
+    if kind == "literal_error":
+        return one_of(_choices(details["ctx"]["expected"]))
+    if kind in _NUMBER_TYPES:
+        return "a whole number"
+    return of_the_list if kind == "string_pattern_mismatch" and of_the_list else "text"
+
+
 def _fix(path: Path, details: Any) -> str:
     value = details.get("input")
     if value is None:
         return "write a value" if is_required(path) else "write a value, or leave the key out"
-    if path[:1] == ("jobs",) and path[2:3] == ("secrets",) and isinstance(value, str):
+    if _is_secret_reference(path) and isinstance(value, str):
         return (
             "store the value in Secrets Manager and give its ARN here: a plain secret never belongs in a file"
         )
@@ -204,8 +221,13 @@ def _fix(path: Path, details: Any) -> str:
 
 def _fix_of_choice(value: Any, expected: str) -> str:
     """YAML 1.2 knows yes, no, on and off as words; true and false were perhaps meant as one of them."""
-    choices = expected.replace("'", "").replace(" or ", ", ").split(", ")
+    choices = _choices(expected)
     words = {True: ("yes", "on"), False: ("no", "off")}[value] if isinstance(value, bool) else ()
     meant = [word for word in words if word in choices]
     near = meant[0] if meant else (closest(value, choices) if isinstance(value, str) else None)
     return f"did you mean {near!r}?" if near else ""
+
+
+def _choices(expected: str) -> list[str]:
+    """Of pydantic's words: 'a', 'b' or 'c'."""
+    return expected.replace("'", "").replace(" or ", ", ").split(", ")

@@ -34,6 +34,8 @@ def place_of(path: Path) -> Place:
             # A name that the user chose (a cluster, a variable): below it every name looks the same.
             annotation = _bare(get_args(annotation)[1])
             field = field if not _is_model(annotation) else None
+        elif get_origin(annotation) is tuple:
+            annotation = _bare(get_args(annotation)[0])
         else:
             annotation = None
     return Place(field, annotation if _is_model(annotation) else None)

@@ -184,16 +184,11 @@ class _TreeReader:
     def read(self, node: Node, path: Path) -> Any:
         self._count += 1
         if len(path) > DEPTH_MAX:
-            raise _unreadable(
-                self.file, "NK007", "nested too deeply, or an alias that holds itself", "flatten it"
-            )
+            given = "nested too deeply, or an alias that holds itself,"
+            raise self._refused(node, "NK007", given, f"{DEPTH_MAX} levels", "flatten it")
         if self._count > NODES_MAX:
-            raise _unreadable(
-                self.file,
-                "NK008",
-                f"more than {NODES_MAX:,} values (aliases count each time)",
-                "remove aliases",
-            )
+            given = f"more than {NODES_MAX:,} values (aliases count each time)"
+            raise self._refused(node, "NK008", given, f"{NODES_MAX:,}", "remove aliases")
         self.values[path] = self._place(node, path)
         if not isinstance(node, ScalarNode) and str(node.tag) not in COLLECTION_TAGS:
             self._refuse_tag(node, path)
@@ -203,6 +198,9 @@ class _TreeReader:
             return tuple(self.read(item, (*path, index)) for index, item in enumerate(node.value))
         assert isinstance(node, ScalarNode), "the composer makes three kinds of node"
         return self._read_scalar(node, path)
+
+    def _refused(self, node: Node, id_: str, given: str, allowed: str, fix: str) -> FindingsError:
+        return FindingsError([_finding(self.file, node, (), id_, given, allowed, fix)])
 
     def _read_mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
         result: dict[str, Any] = {}

@@ -21,6 +21,7 @@ from stacks.domain.findings import Finding, FindingsError, Severity
 from stacks.domain.plan_report import plan_document, plan_text
 from stacks.domain.render.starters import STARTERS, starter_text
 from tests.environments import BASE
+from tests.unit.domain.shift_cases import FLEET, SHIFT
 
 Place = tuple[str | int, ...]
 REMOVE = "remove"
@@ -38,7 +39,23 @@ FULL: dict[str, Any] = {
             "scheduler": "batch", "instance_type": "trn2.48xlarge", "nodes": 2, "capacity": "block", "efa": "auto",
             "placement_group": "auto", "logical_core_size": 2, "root_volume_gib": 512,
         },
+        "slurm": {
+            **BASE["clusters"]["train"], "scheduler": "slurm",
+            "slurm": {
+                "version": "25.11", "minimum_nodes": 0, "gres": 16, "runs_in": "virtual-environment",
+                "shared_storage": {"kind": "lustre", "capacity_gib": 1200, "mount_point": "/shared"},
+                "login_instance_type": "m7i.large", "queue_settings": {"MaxTime": "1-0"}, "cluster_settings": {"MinJobAge": "300"},
+            },
+        },
     },
+    "fleets": {
+        "chat": {
+            **FLEET, "fallback": {"instance_type": "g6.12xlarge", "capacity": "hourly", "mode": "overflow"},
+            "context_tokens": 4096, "sequences": 4, "engine_arguments": ["--seed", "1"], "environment": {"A": "1"},
+            "listener": {"certificate": None, "public": False}, "scaling": {"waiting_per_replica": 2},
+        }
+    },
+    "shifts": {"day": SHIFT},
     "jobs": {
         "smoke": {
             **BASE["jobs"]["smoke"],

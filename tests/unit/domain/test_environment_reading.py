@@ -12,7 +12,13 @@ from scripts.loading import check
 from stacks.domain.environment import read
 from stacks.domain.environment.source import format_path, parse
 from stacks.domain.findings import FindingsError
-from tests.environments import changed
+from tests.environments import REMOVED, changed
+from tests.unit.domain.fleet_cases import BROUGHT, SUBNETS
+from tests.unit.domain.shift_cases import day, with_windows
+
+
+def window(**more: object) -> dict[str, object]:
+    return with_windows(dict(more))
 
 
 def texts_of(content: str | bytes, directory: Path) -> list[str]:
@@ -39,7 +45,7 @@ def texts_of(content: str | bytes, directory: Path) -> list[str]:
         (b'a: 1\nb: "c\n\n', "e.yaml:2:4: not YAML"),
         (b"%YAML 1.1\n---\na: 1\n", "the directive %YAML 1.1"),
         (b"a: 1\n---\nb: 1\n", "2 documents given"),
-        (b"a: &a [*a]\n", "nested too deeply"),
+        (b"b: 1\na: &a [*a]\n", "e.yaml:2:4: nested too deeply"),
         (b"a: \x07\n", "a character that YAML does not allow (U+0007)"),
         (b"a: " + b"[" * 5000, "nested too deeply"),
         (b"a: " + b"x" * 1_100_000, "at most 1,000,000 bytes are read"),
@@ -95,6 +101,12 @@ def test_an_empty_value_is_placed_at_its_key(tmp_path: Path) -> None:
         {"jobs.smoke.environment": ["HF_TOKEN=20241130"]},
         {"jobs.smoke.secrets": {"HF_TOKEN": "20241130"}},
         {"jobs.smoke.secrets": {"HF_TOKEN": 20241130}},
+        {"fleets.chat.environment": {"HF_TOKEN": 20241130}},
+        {"fleets.chat.environment": ["HF_TOKEN=20241130"]},
+        {"fleets.chat.secrets": {"HF_TOKEN": "20241130"}},
+        {"fleets.chat.model": {"token": "20241130"}},
+        {"fleets.chat.model": {"token": 20241130}},
+        {"fleets.chat.engine_arguments": "--api-key 20241130"},
         {"jobs.smoke.command": "train --password 20241130"},
         {"jobs.smoke.command": "WANDB_API_KEY=20241130 train"},
         {"owner": 1, "jobs.smoke.source": "https://me:20241130@example.com/x"},
@@ -201,6 +213,36 @@ def test_billion_laughs_end_in_a_finding(tmp_path: Path) -> None:
         ({"jobs.smoke.environment": {"X": 1}}, "put it in quotes"),
         ({"software.images": {"tensorflow": "a/b:c"}}, "'tensorflow' given; allowed: jax or torch-neuronx"),
         ({"software.ami": "latest"}, "software.ami: 'latest' given; allowed: auto, an AMI id"),
+        ({"fleets.chat.secrets": {"T": "hf_secret"}}, "store the value in Secrets Manager"),
+        ({"fleets.chat.model": {"token": "hf_secret"}}, "store the value in Secrets Manager"),
+        (
+            {"fleets.chat.token_buckets": ["a"]},
+            "token_buckets[0]: 'a' given; allowed: a whole number; write a number in digits",
+        ),
+        (
+            {"network.load_balancer_subnet_ids": ["x"]},
+            "load_balancer_subnet_ids[0]: 'x' given; allowed: with a VPC of yours",
+        ),
+        (
+            {"suppress": [{"rule": "219", "reason": "because we may"}]},
+            "suppress[0].rule: '219' given; allowed: a rule's id",
+        ),
+        (
+            {"suppress": [{"rul": "NK219"}]},
+            "suppress[0].rul: unknown key 'rul' given; allowed: rule, reason or path; did you mean",
+        ),
+        ({"suppress": ["NK219"]}, "suppress[0]: 'NK219' given; allowed: a mapping with the keys rule"),
+        (window(start="24:00"), "windows[0].start: '24:00' given; allowed: HH:MM"),
+        (
+            window(days=["monday"]),
+            "windows[0].days[0]: 'monday' given; allowed: mon, tue, wed, thu, fri, sat or sun; did you mean 'mon'?",
+        ),
+        (window(days=[]), "windows[0].days: a list given; allowed: a list of mon"),
+        (window(replicas=0), "windows[0].replicas: 0 given; allowed: replicas that the fleet may have"),
+        (
+            window(ends="18:00"),
+            "windows[0].ends: unknown key 'ends' given; allowed: days, start, end or replicas; did you mean 'end'?",
+        ),
     ],
 )
 def test_shape(changes: dict[str, object], expected: str, tmp_path: Path) -> None:
@@ -234,10 +276,30 @@ def test_a_name_that_was_never_there_is_found_beside_a_wrong_shape(tmp_path: Pat
     assert {text[-7:] for text in found} == {"[NK103]", "[NK210]", "[NK230]"}
 
 
-def test_nothing_is_blamed_on_what_the_kit_took_out(tmp_path: Path) -> None:
-    found = texts_of(changed({"clusters.train.scheduler": "pbs"}), tmp_path)
-    assert len(found) == 1
-    assert "NK104" in found[0]
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"clusters.train.scheduler": "pbs"},
+        {"capacity.hourly.kind": "cheap"},
+        {"clusters.train.scheduler": "pbs", "shifts.day.replicas_floor": 1},
+        {"fleets.chat.engine": "triton"},
+        {"fleets.chat.tensor_parallel": "eight"},
+        {"fleets.chat.fallback": {"instance_type": "g6e.xlarge", "capacity": "hourly", "mode": "x"}},
+        {"capacity.other": {"kind": "cheap"}, "fleets.chat.fallback": {"instance_type": "g6e.xlarge", "capacity": "other"}},
+        {"shifts.day.timezone": 1},
+        {"shifts.day.windows": [{"days": ["mon"], "start": "7", "end": "20:00", "replicas": 8}]},
+        {"fleets.chat.engine": "triton", **{f"network.{key}": value for key, value in {**BROUGHT, "load_balancer_subnet_ids": SUBNETS}.items()}},
+    ],
+)  # fmt: skip
+def test_nothing_is_blamed_on_what_the_kit_took_out(changes: dict[str, object], tmp_path: Path) -> None:
+    found = texts_of(changed({**day(), **changes}), tmp_path)
+    assert len(found) == 1, found
+    assert found[0][-7:] in ("[NK103]", "[NK104]", "[NK105]")
+
+
+def test_a_fleet_without_a_key_hides_nothing_else(tmp_path: Path) -> None:
+    found = texts_of(changed({**day(), "fleets.chat.engine": REMOVED, "region": "mars"}), tmp_path)
+    assert {text[-7:] for text in found} == {"[NK102]", "[NK201]"}
 
 
 def test_format_path() -> None:
