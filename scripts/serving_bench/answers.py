@@ -9,6 +9,8 @@ from typing import Any, Final
 from scripts.serving_bench.failures import ERROR_EVENT, GARBAGE, RequestFailedError
 
 DONE: Final = "[DONE]"
+TOKENS_MAX: Final = 10**9
+"""In one answer: more is no count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,4 +75,6 @@ def _is_finished(choice: object) -> bool:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= TOKENS_MAX:
+        return value
+    return None

@@ -90,7 +90,7 @@ def _asked(content: Content, endpoint: Endpoint, model: str) -> Asked:
 
 
 async def _first_model(endpoint: Endpoint, headers: Headers, timeout_seconds: float) -> str:
-    """Raises RequestFailedError; WorldError where the server names none."""
+    """Raises WorldError where the server names none, or does not answer."""
     target = replace(endpoint, target="/v1/models")
     client = HttpClient(target)
     try:
@@ -98,11 +98,15 @@ async def _first_model(endpoint: Endpoint, headers: Headers, timeout_seconds: fl
             answer = await client.send(request_bytes("GET", target, target.target, headers.all(), b""))
             text = await document_text(answer, _MODELS_BYTES_MAX)
             answer.connection.close()
-    except TimeoutError:
-        raise RequestFailedError(SILENT, "GET /v1/models") from None
+        models = document_of(text).get("data") if answer.status == 200 else None
+    except (TimeoutError, RequestFailedError) as failure:
+        why = SILENT if isinstance(failure, TimeoutError) else failure
+        raise WorldError(
+            f"{target.url} does not say which models there are: {why}",
+            "correct the URL or the token; with --model NAME it is not asked",
+        ) from None
     finally:
         client.close()
-    models = document_of(text).get("data") if answer.status == 200 else None
     name = (
         models[0].get("id") if isinstance(models, list) and models and isinstance(models[0], dict) else None
     )

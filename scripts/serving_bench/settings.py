@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Final, Literal
 from urllib.parse import urlsplit
@@ -91,7 +92,7 @@ def parse_endpoint(url: str, path: str | None) -> Endpoint:
         port = parts.port
     except ValueError as error:
         raise InputError(f"{url!r} is no URL: {error}", "write it like http://HOST:8080") from None
-    if parts.scheme not in _PORTS or not parts.hostname:
+    if parts.scheme not in _PORTS or not parts.hostname or port == 0:
         raise InputError(f"{url!r} is no http or https URL", "write it like http://HOST:8080")
     if parts.username is not None:
         raise InputError("the URL has a name or password in it", _HIDE_IT)
@@ -103,7 +104,18 @@ def parse_endpoint(url: str, path: str | None) -> Endpoint:
         raise InputError(
             f"{target!r} is no path", "a path begins with / and has neither blanks nor other than ASCII"
         )
-    return Endpoint(parts.scheme, parts.hostname, port or _PORTS[parts.scheme], target)
+    return Endpoint(parts.scheme, _host(parts.hostname), port or _PORTS[parts.scheme], target)
+
+
+def _host(name: str) -> str:
+    """As it stands in DNS and in a header: a name in other letters has another form there."""
+    try:
+        host = name.encode("idna").decode("ascii")
+    except UnicodeError:
+        host = ""
+    if not re.fullmatch(r"[A-Za-z0-9._-]+|[0-9a-f:.]+(%[A-Za-z0-9._-]+)?", host):
+        raise InputError(f"{name!r} is no host", "write the URL like http://HOST:8080")
+    return host
 
 
 def parse_headers(lines: tuple[str, ...], token: str | None) -> Headers:
@@ -112,7 +124,7 @@ def parse_headers(lines: tuple[str, ...], token: str | None) -> Headers:
     for line in lines:
         name, colon, value = line.partition(":")
         name, value = name.strip(), value.strip()
-        if not colon or not name.replace("-", "").replace("_", "").isalnum() or not _is_sendable(value):
+        if not colon or not re.fullmatch(r"[A-Za-z0-9_-]+", name) or not _is_sendable(value):
             raise InputError(f"--header {name!r}: not of the form 'Name: value'", "one header an option")
         if name.lower() in _SECRET_HEADERS:
             raise InputError(f"--header {name}: a secret in the arguments", _HIDE_IT)

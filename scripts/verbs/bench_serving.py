@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +34,17 @@ def _options(*options: Callable[[_F], _F]) -> Callable[[_F], _F]:
     return decorate
 
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+class _Number(click.FloatRange):
+    """Neither "nan", which is in every range, nor "inf", which is in those without an end."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no number to work with.", param, ctx)
+        return number
+
+
+_POSITIVE = _Number(min=0, min_open=True)
 _LOAD = _options(
     click.option("--rate", type=_POSITIVE, help="Open loop: requests a second, whatever the answers take."),
     click.option(
@@ -57,7 +68,7 @@ _LOAD = _options(
     ),
     click.option(
         "--seconds",
-        type=click.FloatRange(0, 86_400, min_open=True),
+        type=_Number(0, 86_400, min_open=True),
         default=60.0,
         show_default=True,
         help="No request starts later.",
@@ -74,7 +85,7 @@ _LOAD = _options(
     ),
     click.option(
         "--timeout",
-        type=click.FloatRange(0, 3600, min_open=True),
+        type=_Number(0, 3600, min_open=True),
         default=300.0,
         show_default=True,
         help="Seconds for one request.",
@@ -116,7 +127,7 @@ _CONTENT = _options(
     click.option("--token-env", metavar="VARIABLE", help="The environment variable with the bearer token."),
 )
 _PRICE = _options(
-    click.option("--usd-per-hour", type=click.FloatRange(min=0), help="What is paid for all that answers."),
+    click.option("--usd-per-hour", type=_Number(min=0), help="What is paid for all that answers."),
     click.option(
         "--file", type=click.Path(path_type=Path), help="The environment file: price and model from a fleet."
     ),

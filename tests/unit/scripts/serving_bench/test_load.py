@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from scripts import cli
+from scripts.serving_bench.settings import parse_endpoint
 from tests.unit.scripts.serving_bench.engine import (
     Behaviour,
     Engine,
@@ -325,12 +326,40 @@ def test_the_server_is_asked_for_its_model(capsys: pytest.CaptureFixture[str]) -
     }
 
 
+def test_a_host_in_other_letters_has_its_name_in_dns() -> None:
+    assert parse_endpoint("http://b\xfccher.example:8080/v1", None).authority == "xn--bcher-kva.example:8080"
+    assert parse_endpoint("http://[fe80::1%eth0]/", None).authority == "[fe80::1%eth0]"
+
+
+def test_a_count_that_none_can_be_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    with engine(answering(2, usage=10**400)) as server:
+        found = bench(capsys, server.url, "--requests", "1")
+    assert (found["tokens"]["output"], found["tokens"]["requests_counted_by_chunks"]) == (2, 1)
+
+
+def test_a_server_that_does_not_list_its_models_is_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    with engine(lambda r: r.send(b"garbage\r\n\r\n")) as server:
+        assert cli.run(["bench-serving", server.url, "--warm-up", "0"]) == 3
+    assert "/v1/models does not say which models there are: garbage" in (said := capsys.readouterr().err)
+    assert "--model NAME" in said
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["ftp://x"], "no http or https URL"),
         (["http://u:p@h/"], "a name or password"),
         (["http://h:99999"], "is no URL"),
+        (["http://h:0"], "no http or https URL"),
+        (["http://a..b"], "is no host"),
+        (["http://" + "a" * 64], "is no host"),
+        (["http://a b"], "is no host"),
+        (["http://h", "--header", "\xe9: x"], "not of the form"),
+        *(
+            (["http://h", option, value], option)
+            for option in ("--rate", "--seconds", "--timeout", "--usd-per-hour")
+            for value in ("nan", "inf", "-1")
+        ),
         (["http://h", "--path", "x"], "is no path"),
         (["http://h", "--rate", "1", "--concurrency", "2"], "open loop"),
         (["http://h", "--header", "Authorization: Bearer secret-x"], "a secret in the arguments"),
