@@ -92,14 +92,15 @@ def parse_until(text: str | None, now: datetime) -> str | None:
         return None
     hint = "write a time with its zone such as 2026-12-01T18:00:00Z or 2026-12-01T18:00+01:00"
     try:
-        until = datetime.fromisoformat(text)
-    except ValueError:
+        given = datetime.fromisoformat(text)
+        until = given.astimezone(UTC)
+    except (ValueError, OverflowError):  # the latter at the ends of the calendar
         raise InputError(f"--until {text!r} is no time", hint) from None
-    if until.tzinfo is None:
+    if given.tzinfo is None:
         raise InputError(f"--until {text!r} says no time zone", hint)
     if until <= now:
         raise InputError(f"--until {text} is over", "an override needs an end in the future, or none")
-    return until.astimezone(UTC).isoformat(timespec="seconds")
+    return until.isoformat(timespec="seconds")
 
 
 def override(cloud: Cloud, controlled: Controlled, mode: str, until: str | None, reason: str) -> Overridden:

@@ -75,7 +75,20 @@ def test_an_end_is_written_in_utc() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["tomorrow", "", "2026-12-01T18:00", "2026-12-01T12:00:00Z", "2020-01-01T00:00Z"]
+    "text",
+    [
+        "tomorrow",
+        "",
+        "2026-12-01T18:00",
+        "2026-12-01T12:00:00Z",
+        "2020-01-01T00:00Z",
+        "2026-W53",
+        "1e9",
+        "9999-12-31T23:59:59-14:00",
+        "0001-01-01T00:00+14:00",
+        "9999-12-31T23:59",
+        "0001-01-01T00:00",
+    ],
 )
 def test_an_end_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(InputError):
