@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
 import json
-import zlib
 from typing import Any
 
 import aws_cdk as cdk
@@ -26,7 +24,7 @@ from stacks.domain.names import (
     shift_state_parameter,
 )
 from stacks.domain.shift_plan import ShiftPlan
-from stacks.domain.zones import zone_file
+from stacks.domain.zones import packed_zone_rules
 
 TIMEOUT_SECONDS = 300
 NO_OVERRIDE = json.dumps({"mode": "auto", "until": None, "reason": ""})
@@ -112,7 +110,7 @@ def _variables(
         "STATE_PARAMETER": shift_state_parameter(environment, shift.name),
         "ZONE": shift.timezone,
         # Whether Lambda has time zones no page says; and so both reckon with the same ones.
-        "ZONE_RULES": base64.b64encode(zlib.compress(zone_file(shift.timezone), 9)).decode(),
+        "ZONE_RULES": packed_zone_rules(shift.timezone),
         "WINDOWS": json.dumps(windows, separators=(",", ":")),
         "DRAIN_MINUTES": str(shift.drain_minutes),
         "REPLICAS_PER_NODE": str(shift.replicas_per_node),

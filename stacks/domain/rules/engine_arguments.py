@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from stacks.domain.environment import Fleet
-from stacks.domain.findings import Severity
+from stacks.domain.findings import Severity, one_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
 BUCKETS_SOURCE = "aws-neuron-sdk@81ce03ae vllm-neuron/docs reference-configuration.md, additional-config.md"
@@ -18,6 +19,9 @@ MIGRATION_SOURCE = (
 DESIGN_SOURCE = "this kit: design"
 SEGMENT_SIZES = (512, 1024, 2048, 4096, 8192)
 CONTEXT_STEP = 128
+CONFIG = "--additional-config"
+TEXTS_BYTES_MAX = 16 * 1024
+"""So that with the kit's own part no command is above its share, and no task definition above 64 KiB (a test holds it)."""
 
 KIT_ARGUMENTS = {
     "--model": "write model.source",
@@ -105,10 +109,10 @@ def arguments_work(facts: Facts) -> Iterator[Problem]:
         if not fleet.engine.startswith("vllm-"):
             continue
         for index, word in enumerate(fleet.engine_arguments):
-            why = FORBIDDEN.get(word.partition("=")[0])
-            if word in ("--quantization", "-q") and fleet.engine_arguments[index + 1 : index + 2] == (
-                "neuron_quant",
-            ):
+            why = FORBIDDEN.get(_option(word))
+            if _option(word) in ("--quantization", "-q") and fleet.engine_arguments[
+                index + 1 : index + 2
+            ] == ("neuron_quant",):
                 why = "leave --quantization unset: Neuron's goes into neuron_config, or comes with the checkpoint"
             if word == "--quantization=neuron_quant":
                 why = "leave --quantization unset: Neuron's goes into neuron_config, or comes with the checkpoint"
@@ -123,7 +127,7 @@ def arguments_are_not_the_kits(facts: Facts) -> Iterator[Problem]:
         if not fleet.engine.startswith("vllm-"):
             continue
         for index, word in enumerate(fleet.engine_arguments):
-            instead = KIT_ARGUMENTS.get(word.partition("=")[0])
+            instead = KIT_ARGUMENTS.get(_option(word))
             if instead:
                 yield Problem(
                     ("fleets", name, "engine_arguments", index),
@@ -139,7 +143,7 @@ def additional_config_is_read(facts: Facts) -> Iterator[Problem]:
             wanted = "neuron_config" if fleet.engine == "vllm-neuron" else "override_neuron_config"
             found = _parsed(word)
             example = f'{{"{wanted}": {{…}}}}'
-            if word.startswith("--additional-config="):
+            if _option(word) == CONFIG and word != CONFIG:
                 why = "the kit merges its own buckets in, and reads the form with a space"
             elif not isinstance(found, dict):
                 why = "it is no JSON object"
@@ -222,10 +226,10 @@ def _config_places(fleet: Fleet) -> Iterator[tuple[int, str]]:
     if not fleet.engine.startswith("vllm-"):
         return
     for index, word in enumerate(words):
-        if word.startswith("--additional-config="):
-            yield index, word
-        elif word == "--additional-config":
+        if word == CONFIG:
             yield (index + 1, words[index + 1]) if index + 1 < len(words) else (index, word)
+        elif _option(word) == CONFIG:
+            yield index, word
 
 
 def _parsed(word: str) -> Any:
@@ -236,7 +240,39 @@ def _parsed(word: str) -> Any:
 
 
 def _has(fleet: Fleet, option: str) -> bool:
-    return any(word.partition("=")[0] == option for word in fleet.engine_arguments)
+    return any(_option(word) == option for word in fleet.engine_arguments)
+
+
+def _option(word: str) -> str:
+    """As vLLM's own parser reads it: --max_model_len is --max-model-len, and --additional-config.a sets a part of one."""
+    name = word.partition("=")[0]
+    return name.partition(".")[0].replace("_", "-") if name.startswith("--") else name
+
+
+def texts_fit_a_task(facts: Facts) -> Iterator[Problem]:
+    for name, fleet in facts.environment.fleets.items():
+        sizes = {
+            "command": _bytes(fleet.command),
+            # They stand in the command of the engine and of the task that compiles, and in the key of what is compiled.
+            "engine_arguments": 2 * _bytes(fleet.engine_arguments),
+            "environment": 2 * _bytes((*fleet.environment, *fleet.environment.values())),
+            "secrets": _bytes((*fleet.secrets, *fleet.secrets.values())),
+        }
+        whole = sum(sizes.values())
+        if whole > TEXTS_BYTES_MAX:
+            yield Problem(
+                ("fleets", name, max(sizes, key=lambda key: sizes[key])),
+                f"about {whole:,} bytes of words and variables",
+                f"{TEXTS_BYTES_MAX:,} in all of {one_of(sizes)}",
+                "they stand in a task definition, which Amazon ECS keeps small",
+                "put a long text into a file of the image or of the model",
+                at_key=True,
+            )
+
+
+def _bytes(words: Iterable[str]) -> int:
+    """As they stand in a task definition: quoted for the shell, then for JSON."""
+    return sum(len(json.dumps(shlex.quote(word))) for word in words)
 
 
 def _words(numbers: tuple[int, ...]) -> str:
@@ -250,5 +286,6 @@ RULES = (
     Rule("NK759", Severity.ERROR, "argument that the kit gives", "what the plan says would not be what runs", DESIGN_SOURCE, arguments_are_not_the_kits),
     Rule("NK760", Severity.ERROR, "additional config that the plugin ignores", "the documentation prints both spellings, the plugin reads one", NXDI_SOURCE, additional_config_is_read),
     Rule("NK761", Severity.ERROR, "buckets inside additional config", "the kernel refuses them at start", BUCKETS_SOURCE, config_buckets_are_legal),
+    Rule("NK293", Severity.ERROR, "words that fit no task definition", "the deploy fails half-way", "Amazon ECS developer guide, service quotas: 64 KiB a task definition", texts_fit_a_task),
     Rule("NK765", Severity.ERROR, "caching that NxD Inference cannot do", "wrong answers, without an error", NXDI_SOURCE, nxdi_caches_and_chunks),
 )  # fmt: skip

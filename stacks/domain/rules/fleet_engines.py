@@ -42,6 +42,15 @@ def model_has_its_place(facts: Facts) -> Iterator[Problem]:
                     "remove it",
                     at_key=True,
                 )
+        hub = model.source.removeprefix("hf:").split("/") if model.source.startswith("hf:") else ()
+        if any(part in (".", "..") for part in hub):
+            yield Problem(
+                (*path, "source"),
+                repr(model.source),
+                "hf:ORG/NAME such as hf:meta-llama/Llama-3.1-8B-Instruct",
+                "Hugging Face has no such name",
+                "write the model's name there",
+            )
         place = model.source.partition(":")[2] if model.source.startswith("bucket:") else ""
         if place and any(part in ("", ".", "..") for part in place.rstrip("/").split("/")):
             yield Problem(

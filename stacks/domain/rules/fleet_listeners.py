@@ -9,6 +9,7 @@ from stacks.domain.environment import Fleet
 from stacks.domain.findings import Severity
 from stacks.domain.rules.network import cidr_is_valid
 from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.rules.secrets import PARTITION
 from stacks.domain.sizing import PUBLIC_BALANCER_PREFIX_MAX
 
 BALANCER_ZONES = 2
@@ -35,9 +36,17 @@ def certificate_is_near(facts: Facts) -> Iterator[Problem]:
     for name, fleet in facts.environment.fleets.items():
         if fleet.listener.certificate is None:
             continue
-        _, _, _, its_region, its_account, _ = fleet.listener.certificate.split(":")
+        _, partition, _, its_region, its_account, _ = fleet.listener.certificate.split(":")
         path = ("fleets", name, "listener", "certificate")
-        if its_region != region:
+        if partition != PARTITION:
+            yield Problem(
+                path,
+                f"a certificate of the partition {partition}",
+                f"an ARN that begins with arn:{PARTITION}:",
+                f"{region} is not in that partition, and none reaches into another",
+                "ask ACM for one in this account and region",
+            )
+        elif its_region != region:
             yield Problem(
                 path,
                 f"a certificate of {its_region}",

@@ -1,4 +1,4 @@
-"""Limits of AWS Batch and CloudFormation, worked out from the plan before anything is sent there.
+"""Limits of AWS Batch, Lambda and CloudFormation, worked out from the plan before anything is sent there.
 
 What a limit holds by the kit's own making is a test: resources, outputs and size of a template, user data, names.
 """
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from stacks.domain.findings import Severity
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.rules.rule import Facts, Problem, Rule
+from stacks.domain.zones import packed_zone_rules
 
 DEFINITION_BYTES_MAX = 24 * 1024
 BATCH_SOURCE = "AWS Batch user guide, service quotas (24 KiB a job definition); botocore 1.44.8 batch"
@@ -19,6 +20,10 @@ FIXED_BYTES = 3_200
 DEVICE_BYTES = 122
 TAG_BYTES = 8
 SECRET_BYTES = 28
+VARIABLES_BYTES_MAX = 4_096
+LAMBDA_SOURCE = "AWS Lambda developer guide, gettingstarted-limits: 4 KB of environment variables"
+OTHER_VARIABLES_BYTES = 1_200
+"""Of a shift's function, all but windows and zone, with the longest names (a test holds it)."""
 STACKS_MAX = 2_000
 CLOUDFORMATION_SOURCE = (
     "AWS CloudFormation user guide, cloudformation-limits: 2,000 stacks an account and region"
@@ -76,7 +81,23 @@ def stacks_are_few_enough(facts: Facts) -> Iterator[Problem]:
         )
 
 
+def windows_are_few_enough(facts: Facts) -> Iterator[Problem]:
+    for shift in facts.plan.shifts if facts.plan is not None else ():
+        rows = [(w.weekday, w.start_minute, w.minutes, w.replicas) for w in shift.windows]
+        size = len(json.dumps(rows, separators=(",", ":")))
+        most = VARIABLES_BYTES_MAX - OTHER_VARIABLES_BYTES - len(packed_zone_rules(shift.timezone))
+        if size > most:
+            yield Problem(
+                ("shifts", shift.name, "windows"),
+                f"{len(rows):,} windows, each counted for each of its days",
+                f"about {most * len(rows) // size}",
+                "they are variables of the shift's function, for which Lambda has 4 KB",
+                "join windows, or leave some out",
+            )
+
+
 RULES = (
     Rule("NK290", Severity.ERROR, "job too large for AWS Batch", "registering it fails at launch, when nodes may be paid already", BATCH_SOURCE, definitions_are_small_enough),
     Rule("NK291", Severity.WARNING, "more stacks than an account has by default", "the deploy stops half-way", CLOUDFORMATION_SOURCE, stacks_are_few_enough),
+    Rule("NK292", Severity.ERROR, "more windows than a function's variables hold", "the deploy fails half-way", LAMBDA_SOURCE, windows_are_few_enough),
 )  # fmt: skip

@@ -40,7 +40,11 @@ def _unknown(name: str, field: str, given: str, known: list[str]) -> Iterator[Pr
             repr(given),
             one_of(known),
             f"no such entry under {field}s",
-            f"did you mean {near!r}?" if near else "",
+            f"did you mean {near!r}?"
+            if near
+            else ""
+            if known
+            else f"add it under {field}s, or leave the shift out",
         )
 
 

@@ -16,6 +16,7 @@ from stacks.domain.slurm import (
     clusters_max,
     controller_sizes,
     cpus_of_node,
+    default_login_instance_type,
     node_groups_max,
     pcs_regions,
 )
@@ -37,11 +38,20 @@ GRES_SOURCE = "AWS PCS user guide, gres-custom-settings and troubleshooting-inva
 CPUS_SOURCE = "AWS PCS user guide, working-with_launch-templates_overview: one thread a core"
 LUSTRE_SOURCE = "FSx for Lustre API, CreateFileSystem StorageCapacity (botocore 1.44.8): 1,200, 2,400 and then by 2,400 GiB"
 REGIONS_SOURCE = "CloudFormation registry, AWS::PCS::Cluster by region (cfn-lint 1.58, 2026-10-20)"
+TYPES_SOURCE = "EC2 user guide, instance type naming conventions: g after the generation is AWS Graviton"
+ARM_TYPE = r"(a1|[a-z]+[0-9]+[a-z]*g[a-z]*)\.[a-z0-9-]+"
+INSTANCE_TYPE = rf"(?!{ARM_TYPE}$)[a-z][a-z0-9-]*[a-z0-9]\.[a-z0-9-]+"
 SMALLEST_LUSTRE_GIB, LUSTRE_STEP_GIB = 1_200, 2_400
-TAKEN_DIRECTORIES = (
-    "bin", "boot", "dev", "etc", "lib", "lib64", "opt", "proc", "root", "run", "sbin", "sys", "tmp", "usr", "var",
+SYSTEM_DIRECTORIES = (
+    "bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "libx32", "proc", "root", "run", "sbin", "snap", "sys", "usr",
 )  # fmt: skip
-"""Of the node's own system, or of AWS's software on it."""
+"""Of the node's own system, with all that is in them."""
+SHARED_DIRECTORIES = {
+    "opt": ("amazon", "aws", "slurm"),
+    "tmp": (),
+    "var": ("cache", "lib", "lock", "log", "run", "spool", "tmp"),
+}
+"""The same, but others may put a directory into them, beside these."""
 
 
 def slurm_block_has_its_scheduler(facts: Facts) -> Iterator[Problem]:
@@ -225,15 +235,34 @@ def shared_storage_has_its_size(facts: Facts) -> Iterator[Problem]:
 
 def mount_point_is_free(facts: Facts) -> Iterator[Problem]:
     for name, storage in _storages(facts):
-        top = storage.mount_point.split("/")[1]
-        if top in TAKEN_DIRECTORIES and storage.mount_point.count("/") == 1:
+        _, top, *rest = storage.mount_point.split("/")
+        shared = SHARED_DIRECTORIES.get(top)
+        is_free = shared is not None and bool(rest) and rest[0] not in shared
+        if top in SYSTEM_DIRECTORIES or (shared is not None and not is_free):
             yield Problem(
                 ("clusters", name, "slurm", "shared_storage", "mount_point"),
                 repr(storage.mount_point),
                 "a directory that the node's system does not have, such as /shared",
-                f"it would hide the node's own /{top}",
+                f"it would hide what the node's own /{top} has",
                 "write /shared",
             )
+
+
+def login_type_can_start_the_image(facts: Facts) -> Iterator[Problem]:
+    for name, settings in slurm_blocks(facts):
+        given = settings.login_instance_type
+        if given is None or re.fullmatch(INSTANCE_TYPE, given):
+            continue
+        is_arm = re.fullmatch(ARM_TYPE, given) is not None
+        yield Problem(
+            ("clusters", name, "slurm", "login_instance_type"),
+            repr(given),
+            f"a type with an x86_64 processor, such as {default_login_instance_type()}",
+            "its processor is Arm (Graviton), and the nodes' image is for x86_64"
+            if is_arm
+            else "no EC2 instance type",
+            f"write {default_login_instance_type()}, or leave the key out",
+        )
 
 
 def region_has_pcs(facts: Facts) -> Iterator[Problem]:
@@ -308,5 +337,6 @@ RULES = (
     Rule("NK634", Severity.ERROR, "size of the shared storage", "FSx refuses it half-way through the deploy", LUSTRE_SOURCE, shared_storage_has_its_size),
     Rule("NK635", Severity.ERROR, "mount point that is taken", "the node would lose what its system needs", "Filesystem Hierarchy Standard 3.0; /opt/aws/pcs: AWS PCS user guide", mount_point_is_free),
     Rule("NK636", Severity.ERROR, "no AWS PCS in the region", "the deploy fails at once", REGIONS_SOURCE, region_has_pcs, can_be_forced=True),
+    Rule("NK662", Severity.ERROR, "login node of no fitting type", "the node never starts, and with it no job", TYPES_SOURCE, login_type_can_start_the_image),
     Rule("NK641", Severity.WARNING, "more PCS clusters than an account has by default", "the deploy stops half-way", QUOTA_SOURCE, clusters_are_few_enough),
 )  # fmt: skip

@@ -25,6 +25,8 @@ LEVELS: Final[tuple[tuple[str, SettingLevel], ...]] = (
 )
 OF_THE_KIT = {"Gres": "`gres` says it", "Features": "the kit names the type and the UltraServer"}
 STOP_THE_CONTROLLER = ("AllowQos", "DenyQos")
+TIMES = ("MaxTime", "DefaultTime")
+NO_LIMIT = ("UNLIMITED", "INFINITE", "-1")
 NEED_ACCOUNTING = ("AccountingStorageEnforce", "QOS")
 LEAST_JOB_AGE_SECONDS = 5
 SOCKETS_SINCE = "25.11"
@@ -137,8 +139,8 @@ def queue_lets_jobs_run(facts: Facts) -> Iterator[Problem]:
             yield Problem(
                 ("jobs", name, "time_limit_minutes"),
                 f"{job.time_limit_minutes}",
-                f"1 to {most:g}",
-                f"the queue's MaxTime is {text}: the job would wait for ever",
+                f"1 to {int(most)}" if most >= 1 else "",
+                f"the queue's MaxTime is {text}, {_in_time_words(most)}: the job would wait for ever",
                 "shorten the limit, or raise queue_settings.MaxTime",
             )
 
@@ -154,11 +156,28 @@ def value_is_there(facts: Facts) -> Iterator[Problem]:
             )
 
 
+def times_are_slurms(facts: Facts) -> Iterator[Problem]:
+    for cluster, _, key, _, name, value in _settings(facts):
+        if name in TIMES and minutes_of(value) is None and value.upper() not in NO_LIMIT:
+            yield Problem(
+                ("clusters", cluster, "slurm", key, name),
+                repr(value),
+                "minutes, minutes:seconds, hours:minutes:seconds, days-hours or UNLIMITED",
+                "no time of Slurm's",
+                "write minutes such as '600'",
+            )
+
+
+def _in_time_words(minutes: float) -> str:
+    return f"{minutes * 60:g} seconds" if minutes < 1 else f"{minutes:g} minutes"
+
+
 def minutes_of(time: str) -> float | None:
     """Of Slurm's formats: minutes, minutes:seconds, hours:minutes:seconds, days-hours[:minutes[:seconds]]. None: no limit, or none
     of these.
     """
-    match = re.fullmatch(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?", time)
+    number = "([0-9]{1,9})"
+    match = re.fullmatch(f"(?:{number}-)?{number}(?::{number})?(?::{number})?", time)
     if match is None:
         return None
     days, *rest = match.groups()
@@ -198,5 +217,6 @@ RULES = (
     Rule("NK655", Severity.ERROR, "ended jobs forgotten too soon", "the create call is refused", LISTS_SOURCE, job_age_is_long_enough),
     Rule("NK656", Severity.ERROR, "setting that needs accounting", "the controller refuses jobs or does not start", ACCOUNTING_SOURCE, accounting_is_on),
     Rule("NK657", Severity.ERROR, "job longer than its queue allows", "it waits with the reason PartitionTimeLimit", "slurm.conf(5), MaxTime and EnforcePartLimits", queue_lets_jobs_run),
+    Rule("NK663", Severity.ERROR, "time that Slurm does not read", "the create call is refused, or the controller does not start", "slurm.conf(5), MaxTime and DefaultTime", times_are_slurms),
     Rule("NK658", Severity.ERROR, "setting without a value", "the create call is refused", LISTS_SOURCE, value_is_there),
 )  # fmt: skip

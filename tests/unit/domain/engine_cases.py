@@ -114,6 +114,7 @@ CASES: Rows = {
         [
             (arguments("--device", "neuron"), FIRST),
             (arguments("--device=neuron"), FIRST),
+            (arguments("--pipeline_parallel_size=2"), FIRST),
             (arguments("-pp", "2"), FIRST),
             (arguments("--pipeline-parallel-size", "2"), FIRST),
             (fleet(engine_arguments=["--override-neuron-config", "{}"]), FIRST),
@@ -126,6 +127,8 @@ CASES: Rows = {
         [
             (arguments("--port", "9000"), FIRST),
             (arguments("--max-model-len=100"), FIRST),
+            (arguments("--tensor_parallel_size", "4"), FIRST),
+            (arguments("--max_num-seqs=4"), FIRST),
             (arguments("--x", "--shutdown-timeout"), SECOND),
             (fleet(engine_arguments=["--num-gpu-blocks-override", "8"]), FIRST),
         ],
@@ -139,6 +142,8 @@ CASES: Rows = {
             (arguments("--additional-config", "[]"), SECOND),
             (arguments("--additional-config"), FIRST),
             (arguments("--additional-config={}"), FIRST),
+            (arguments("--additional_config", "{}"), FIRST),
+            (arguments("--additional-config.neuron_config.x", "1"), FIRST),
         ],
         [config(neuron()), fleet(engine_arguments=["--additional-config", '{"override_neuron_config": {}}']), trn2(), custom()],
     ),
@@ -181,6 +186,16 @@ CASES: Rows = {
             (fleet(engine_arguments=["--enable-chunked-prefill"]), FIRST),
         ],
         [fleet(engine_arguments=["--enable-prefix-caching"]), fleet(sequences=1), arguments("--enable-chunked-prefill", sequences=1)],
+    ),
+    "NK293": (
+        [
+            (arguments("--x", "y" * 9_000), f"{CHAT}.engine_arguments"),
+            (arguments("--x", "'" * 2_000), f"{CHAT}.engine_arguments"),
+            (fleet(environment={f"V{n}": "x" * 90 for n in range(100)}), f"{CHAT}.environment"),
+            (fleet(secrets={f"V{n}": f"arn:aws:ssm:us-east-2:111122223333:parameter/p{n}" for n in range(300)}), f"{CHAT}.secrets"),
+            (custom(command=["serve", "é" * 3_000]), f"{CHAT}.command"),
+        ],
+        [fleet(), arguments("--x", "y" * 7_000), fleet(environment={f"V{n}": "x" * 90 for n in range(80)}), custom(command=["serve", "y" * 15_000])],
     ),
     "NK766": (
         [(custom(command=[]), f"{CHAT}.command"), (fleet(command=["serve"]), f"{CHAT}.command")],

@@ -225,6 +225,7 @@ CASES: Rows = {
     "NK732": (
         [
             (listener(certificate=CERTIFICATE.replace("us-east-2", "us-east-1")), f"{CHAT}.listener.certificate"),
+            (listener(certificate=CERTIFICATE.replace("arn:aws:", "arn:aws-cn:")), f"{CHAT}.listener.certificate"),
             (listener(certificate=CERTIFICATE.replace("111122223333", "444455556666")), f"{CHAT}.listener.certificate"),
         ],
         [listener(certificate=CERTIFICATE), {**listener(certificate=CERTIFICATE.replace("111122223333", "444455556666")), "account": None}],
@@ -299,6 +300,7 @@ CASES: Rows = {
             (fleet(model=model(revision="main")), f"{CHAT}.model.revision"),
             (fleet(model=model(token=SECRET)), f"{CHAT}.model.token"),
             *((fleet(model=model(source=f"bucket:{p}")), f"{CHAT}.model.source") for p in ("/models", "models//a", "models/../runs", ".")),
+            *((fleet(model=model(source=f"hf:{p}")), f"{CHAT}.model.source") for p in ("../..", "meta/..", "./llama")),
         ],
         [fleet(), fleet(model=HF), fleet(model=model(source="s3://models/llama")), fleet(model=model(source="bucket:runs/smoke/1/"))],
     ),

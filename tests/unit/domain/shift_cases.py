@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from typing import Any
 
 FLEET: dict[str, Any] = {
@@ -33,6 +34,15 @@ def day(**more: Any) -> dict[str, Any]:
 
 def with_windows(*windows: dict[str, Any], **more: Any) -> dict[str, Any]:
     return day(windows=[{**WINDOW, **window} for window in windows], **more)
+
+
+def touching(number: int, minutes: int = 60, **more: Any) -> list[dict[str, Any]]:
+    """Windows from midnight on, of so many minutes each."""
+    times = [f"{n * minutes // 60:02d}:{n * minutes % 60:02d}" for n in range(number + 1)]
+    return [
+        {"days": [*WORKDAYS, "sat", "sun"], "start": start, "end": end, "replicas": 1 + n % 2, **more}
+        for n, (start, end) in enumerate(itertools.pairwise(times))
+    ]
 
 
 Rows = dict[str, tuple[list[tuple[dict[str, Any], str]], list[dict[str, Any]]]]
@@ -98,6 +108,10 @@ CASES: Rows = {
             ({**day(), "fleets.help": FLEET, "shifts.night": {**SHIFT, "fleet": "help"}}, "shifts.night.cluster"),
         ],
         [day(), {**day(), "clusters.other": SECOND, "fleets.help": FLEET, "shifts.night": {**SHIFT, "fleet": "help", "cluster": "other"}}],
+    ),
+    "NK292": (
+        [(with_windows(*touching(40, 30)), WINDOWS), (with_windows(*touching(12), timezone="Asia/Hebron"), WINDOWS)],
+        [{}, day(), with_windows(*touching(22)), with_windows(*touching(40, 30, days=["sun"]), timezone="Asia/Hebron")],
     ),
     "NK788": (
         [({**day(), "jobs.smoke.checkpoint_minutes": None}, "jobs.smoke.checkpoint_minutes")],

@@ -110,8 +110,8 @@ CASES: Rows = {
         [slurm(), lustre(1200), lustre(2400), lustre(9600)],
     ),
     "NK635": (
-        [(mounted(d), f"{SLURM}.shared_storage.mount_point") for d in ("/opt", "/usr", "/tmp", "/var")],
-        [slurm(), mounted("/fsx"), mounted("/var/shared"), mounted("/mnt")],
+        [(mounted(d), f"{SLURM}.shared_storage.mount_point") for d in ("/opt", "/usr", "/tmp", "/var", "/usr/lib", "/dev/shm", "/etc/x", "/proc/1", "/root/x", "/opt/aws", "/var/lib/x")],
+        [slurm(), *map(mounted, ("/fsx", "/var/shared", "/mnt", "/opt/shared", "/opt/aws2", "/shared/usr", "/tmp/shared", "/home"))],
     ),
     "NK636": (
         [({**slurm(), "region": "us-west-1", "network.zone_id": "usw1-az1"}, "region")],
@@ -200,8 +200,19 @@ CASES: Rows = {
         [slurm(), slurm(accounting=True, queue_settings={"QOS": "high"})],
     ),
     "NK657": (
-        [(slurm(queue_settings={"MaxTime": t}), f"{JOB}.time_limit_minutes") for t in ("29", "29:59", "0:29:59", "0-0", "0-0:29")],
+        [(slurm(queue_settings={"MaxTime": t}), f"{JOB}.time_limit_minutes") for t in ("29", "29:59", "0:29:59", "0-0", "0-0:29", "00:10")],
         [slurm(), *(slurm(queue_settings={"MaxTime": t}) for t in ("30", "30:00", "0:30:00", "1-0", "UNLIMITED", "0-0:30:00"))],
+    ),
+    "NK663": (
+        [
+            *((slurm(queue_settings={"MaxTime": t}), f"{SLURM}.queue_settings.MaxTime") for t in ("x", "1-", "1:2:3:4", "30 min", "٣٠", "9" * 5000, "-2")),
+            (slurm(queue_settings={"DefaultTime": "half"}), f"{SLURM}.queue_settings.DefaultTime"),
+        ],
+        [slurm(), *(slurm(queue_settings={"MaxTime": t}) for t in ("30", "1-0", "UNLIMITED", "infinite", "-1")), slurm(cluster_settings={"Licenses": "x"})],
+    ),
+    "NK662": (
+        [(slurm(login_instance_type=t), f"{SLURM}.login_instance_type") for t in ("", "large", "$(id)", "M7i.large", "m7g.large", "c7gn.xlarge", "t4g.small", "a1.large", "im4gn.large")],
+        [slurm(), *(slurm(login_instance_type=t) for t in ("m7i.large", "c6a.large", "g4dn.xlarge", "m7i-flex.large", "u-6tb1.56xlarge", "trn1.2xlarge", "x8.2xlarge"))],
     ),
     "NK658": (
         [(slurm(cluster_settings={"Licenses": v}), f"{SLURM}.cluster_settings.Licenses") for v in ("", " ", "a\nb")],

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stacks.domain.rules.limits import OTHER_VARIABLES_BYTES, VARIABLES_BYTES_MAX
 from stacks.domain.windows import WeeklyWindow
 from stacks.domain.zones import zone_file, zone_names
 from stacks.shift_stack import _variables
@@ -17,7 +18,6 @@ from tests.unit.domain.test_timetable import every_day, shift
 
 pytestmark = [pytest.mark.node, pytest.mark.xdist_group("cdk")]
 PLAN = "fleet-shift"
-LAMBDA_ENVIRONMENT_BYTES = 4096
 
 
 def stack() -> Template:
@@ -151,9 +151,15 @@ def test_the_rules_of_every_zone_fit_into_the_functions_variables() -> None:
     longest = max(zone_names(), key=lambda name: len(zlib.compress(zone_file(name), 9)))
     for name in (longest, "Europe/Berlin"):
         values = _variables(
-            "e" * 30, shift(windows, name="s" * 30, timezone=name), ("f" * 70, "c" * 70), "b" * 63
+            "e" * 30,
+            shift(windows, name="s" * 30, cluster="t" * 30, timezone=name),
+            ("f" * 70, "c" * 70),
+            "b" * 63,
         )
-        assert sum(len(key) + len(value) for key, value in values.items()) <= LAMBDA_ENVIRONMENT_BYTES
+        sizes = {key: len(key) + len(value) for key, value in values.items()}
+        assert sum(sizes.values()) <= VARIABLES_BYTES_MAX
+        others = sum(sizes.values()) - len(values["NEURONKIT_WINDOWS"]) - len(values["NEURONKIT_ZONE_RULES"])
+        assert others <= OTHER_VARIABLES_BYTES
         assert zlib.decompress(base64.b64decode(values["NEURONKIT_ZONE_RULES"])) == zone_file(name)
 
 
