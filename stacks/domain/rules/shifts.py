@@ -35,16 +35,9 @@ def cluster_exists(facts: Facts) -> Iterator[Problem]:
 def _unknown(name: str, field: str, given: str, known: list[str]) -> Iterator[Problem]:
     if given not in known:
         near = closest(given, known)
+        fix = f"did you mean {near!r}?" if near else "" if known else f"add it under {field}s"
         yield Problem(
-            ("shifts", name, field),
-            repr(given),
-            one_of(known),
-            f"no such entry under {field}s",
-            f"did you mean {near!r}?"
-            if near
-            else ""
-            if known
-            else f"add it under {field}s, or leave the shift out",
+            ("shifts", name, field), repr(given), one_of(known), f"no such entry under {field}s", fix
         )
 
 
