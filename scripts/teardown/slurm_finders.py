@@ -91,7 +91,9 @@ def _running(cloud: Cloud, cluster: PcsResource, parts: tuple[PcsResource, ...])
     if not counts:
         return ()
     nodes = ", ".join(f"{count} of {name}" for name, count in sorted(counts.items()))
-    return (f"nodes of Slurm cluster {cluster.name}, and every job that runs on them, without a last checkpoint: {nodes}",)
+    return (
+        f"nodes of Slurm cluster {cluster.name}, and every job that runs on them, without a last checkpoint: {nodes}",
+    )
 
 
 def left_in_ec2(cloud: Cloud, scope: Scope) -> Found:
