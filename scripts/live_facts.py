@@ -46,6 +46,7 @@ from stacks.domain.quotas import families_of, needed_vcpus
 from stacks.domain.reservations import CAPACITY_BLOCK
 from stacks.domain.rules.live_account import service_roles
 from stacks.domain.rules.live_functions import Controller, controllers
+from stacks.domain.rules.live_network import subnet_ids
 from stacks.domain.rules.live_types import unlisted_clusters
 
 _QUESTIONS_AT_ONCE: Final = 24
@@ -81,6 +82,7 @@ def collect(
     codes = tuple(needed_vcpus(plan, catalog))
     families = families_of(codes, catalog)
     network, cloud = environment.network, replace(cloud, attempts=_ATTEMPTS)
+    vpc = None if network.vpc == "new" else network.vpc
     with ThreadPoolExecutor(_QUESTIONS_AT_ONCE) as pool:
 
         def one(question: Callable[..., T], *arguments: object) -> Future[Answer[T]]:
@@ -103,9 +105,11 @@ def collect(
         roles = each(iam.role_exists, service_roles(plan))
         concurrency = one(lambda_functions.concurrency) if controllers(plan) else None
         deployed = {c.stack: one(_is_deployed, c) for c in controllers(plan)}
-        subnets = each(ec2_networks.find_subnet, _given(network.subnet_id))
+        subnets = {id_: one(ec2_networks.find_subnet, id_, plan.name) for id_ in subnet_ids(environment)}
         groups = each(ec2_networks.find_group, _given(network.security_group_id))
-        groups |= each(ec2_networks.find_default_group, _given(None if network.vpc == "new" else network.vpc))
+        groups |= each(ec2_networks.find_default_group, _given(vpc))
+        endpoints = one(ec2_networks.find_endpoints, vpc) if vpc else None
+        dns = one(ec2_networks.dns_of_vpc, vpc) if vpc else None
         return LiveFacts(
             as_of=as_of,
             zones=zones.result(),
@@ -124,6 +128,8 @@ def collect(
             controllers=_results(deployed),
             subnets=_results(subnets),
             security_groups=_results(groups),
+            endpoints=endpoints.result() if endpoints else NOT_ASKED,
+            vpc_dns=dns.result() if dns else NOT_ASKED,
         )
 
 

@@ -12,12 +12,14 @@ from stacks.domain.live import (
     GroupRule,
     LambdaConcurrency,
     LiveAmi,
+    LiveEndpoint,
     LiveFacts,
     LiveInstanceType,
     LiveSecurityGroup,
     LiveSubnet,
     LiveZone,
     QuotaLimit,
+    VpcDns,
 )
 from stacks.domain.plan import ClusterPlan, Plan
 from stacks.domain.quotas import needed_vcpus
@@ -35,7 +37,10 @@ VPC, SUBNET, GROUP, DEFAULT_GROUP = (
     "sg-0123456789abcdef0",
     "sg-00000000000000def",
 )
+ROUTE_TABLE = "rtb-0123456789abcdef0"
+BALANCER_SUBNETS = ["subnet-0123456789abcdef1", "subnet-0123456789abcdef2"]
 BROUGHT = {"network": {"vpc": VPC, "subnet_id": SUBNET, "security_group_id": GROUP, "zone_id": "use2-az3"}}
+BROUGHT_FOR_FLEETS = {"network": {**BROUGHT["network"], "load_balancer_subnet_ids": BALANCER_SUBNETS}}
 
 
 def reservation(**more: Any) -> Reservation:
@@ -69,10 +74,29 @@ def subnet(**more: Any) -> LiveSubnet:
         "id": SUBNET,
         "zone_id": "use2-az3",
         "vpc_id": VPC,
+        "cidr": "10.0.0.0/24",
         "free_addresses": 250,
+        "own_addresses": 0,
+        "gives_public_addresses": False,
+        "route_table_id": ROUTE_TABLE,
         "default_route_target": "nat-0123456789abcdef0",
     }
     return LiveSubnet(**{**values, **more})
+
+
+def balancer_subnet(number: int, **more: Any) -> LiveSubnet:
+    """The first one is in the nodes' zone, the second in another."""
+    place = {"id": BALANCER_SUBNETS[number], "zone_id": ("use2-az3", "use2-az1")[number]}
+    return subnet(**{**place, "cidr": f"10.0.{number + 1}.0/24", **more})
+
+
+def gateway(service: str = "s3", *route_table_ids: str) -> LiveEndpoint:
+    """Of the nodes' subnet, unless others are given."""
+    return LiveEndpoint(service, True, frozenset(route_table_ids or (ROUTE_TABLE,)), False)
+
+
+def endpoints(*services: str) -> tuple[LiveEndpoint, ...]:
+    return tuple(LiveEndpoint(service, False, frozenset(), True) for service in services)
 
 
 def rule(peer: str, *, egress: bool, protocol: str = "-1", ports: tuple[int, int] | None = None) -> GroupRule:
@@ -118,8 +142,10 @@ def in_order(plan: Plan, **changes: Any) -> LiveFacts:
         service_roles={"AWSServiceRoleForBatch": True, "AWSServiceRoleForPCS": True},
         lambda_concurrency=LambdaConcurrency(1_000, 1_000),
         controllers={c.stack: False for c in controllers(plan)},
-        subnets={SUBNET: subnet()},
+        subnets={SUBNET: subnet(), **{s.id: s for s in (balancer_subnet(0), balancer_subnet(1))}},
         security_groups={GROUP: group(), VPC: default_group()},
+        endpoints=(),
+        vpc_dns=VpcDns(support=True, hostnames=True),
     )
     return replace(facts, **changes)
 

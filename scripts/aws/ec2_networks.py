@@ -1,4 +1,4 @@
-"""EC2's answers about a subnet and a security group that the user brings."""
+"""EC2's answers about the VPC, subnets and security group that the user brings."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
-from stacks.domain.live import GroupRule, LiveSecurityGroup, LiveSubnet
+from stacks.domain.live import GroupRule, LiveEndpoint, LiveSecurityGroup, LiveSubnet, VpcDns
+from stacks.domain.names import ENVIRONMENT_TAG
 
 _SERVICE = "ec2"
 _TARGETS = (
@@ -20,17 +21,50 @@ _TARGETS = (
 )
 
 
-def find_subnet(cloud: Cloud, subnet_id: str) -> LiveSubnet | None:
+def find_subnet(cloud: Cloud, subnet_id: str, environment: str) -> LiveSubnet | None:
     raw = _one(cloud, "describe_subnets", "Subnets", "SubnetIds", subnet_id)
     if raw is None:
         return None
     vpc_id = raw.get("VpcId", "")
+    table = _route_table(cloud, subnet_id, vpc_id)
     return LiveSubnet(
         id=subnet_id,
         zone_id=raw.get("AvailabilityZoneId", ""),
         vpc_id=vpc_id,
+        cidr=raw.get("CidrBlock", ""),
         free_addresses=raw.get("AvailableIpAddressCount", 0),
-        default_route_target=_default_route_target(cloud, subnet_id, vpc_id),
+        own_addresses=_own_addresses(cloud, subnet_id, environment),
+        gives_public_addresses=raw.get("MapPublicIpOnLaunch", False),
+        route_table_id=table.get("RouteTableId", ""),
+        default_route_target=_target_of(table),
+    )
+
+
+def find_endpoints(cloud: Cloud, vpc_id: str) -> tuple[LiveEndpoint, ...]:
+    """Those that are in use already."""
+    found = cloud.pages(_SERVICE, "describe_vpc_endpoints", "VpcEndpoints", Filters=_in_vpc(vpc_id))
+    prefix = f"com.amazonaws.{cloud.region}."
+    return tuple(
+        LiveEndpoint(
+            service=raw.get("ServiceName", "").removeprefix(prefix),
+            is_gateway=raw.get("VpcEndpointType") == "Gateway",
+            route_table_ids=frozenset(raw.get("RouteTableIds") or ()),
+            has_private_dns=raw.get("PrivateDnsEnabled", False),
+        )
+        for raw in found
+        # EC2's model writes it large, its answers write it small.
+        if raw.get("State", "").lower() == "available"
+    )
+
+
+def dns_of_vpc(cloud: Cloud, vpc_id: str) -> VpcDns:
+    def is_on(attribute: str, key: str) -> bool:
+        answer = cloud.call(_SERVICE, "describe_vpc_attribute", VpcId=vpc_id, Attribute=attribute)
+        return bool((answer.get(key) or {}).get("Value"))
+
+    return VpcDns(
+        support=is_on("enableDnsSupport", "EnableDnsSupport"),
+        hostnames=is_on("enableDnsHostnames", "EnableDnsHostnames"),
     )
 
 
@@ -40,7 +74,7 @@ def find_group(cloud: Cloud, group_id: str) -> LiveSecurityGroup | None:
 
 
 def find_default_group(cloud: Cloud, vpc_id: str) -> LiveSecurityGroup | None:
-    filters = [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "group-name", "Values": ["default"]}]
+    filters = [*_in_vpc(vpc_id), {"Name": "group-name", "Values": ["default"]}]
     groups = cloud.pages(_SERVICE, "describe_security_groups", "SecurityGroups", Filters=filters)
     return next((_group(raw) for raw in groups), None)
 
@@ -55,19 +89,34 @@ def _one(cloud: Cloud, operation: str, key: str, parameter: str, id_: str) -> di
     return next(iter(found), None)
 
 
-def _default_route_target(cloud: Cloud, subnet_id: str, vpc_id: str) -> str:
-    """Of the subnet's own route table, else of the VPC's main one; "" where nothing leads out."""
+def _in_vpc(vpc_id: str) -> list[dict[str, Any]]:
+    return [{"Name": "vpc-id", "Values": [vpc_id]}]
+
+
+def _own_addresses(cloud: Cloud, subnet_id: str, environment: str) -> int:
+    filters = [
+        {"Name": "subnet-id", "Values": [subnet_id]},
+        {"Name": f"tag:{ENVIRONMENT_TAG}", "Values": [environment]},
+    ]
+    found = cloud.pages(_SERVICE, "describe_network_interfaces", "NetworkInterfaces", Filters=filters)
+    return sum(len(interface.get("PrivateIpAddresses") or ()) for interface in found)
+
+
+def _route_table(cloud: Cloud, subnet_id: str, vpc_id: str) -> dict[str, Any]:
+    """The subnet's own, else the VPC's main one; empty where EC2 shows neither."""
     for filters in (
         [{"Name": "association.subnet-id", "Values": [subnet_id]}],
-        [{"Name": "vpc-id", "Values": [vpc_id]}, {"Name": "association.main", "Values": ["true"]}],
+        [*_in_vpc(vpc_id), {"Name": "association.main", "Values": ["true"]}],
     ):
         tables = list(cloud.pages(_SERVICE, "describe_route_tables", "RouteTables", Filters=filters))
         if tables:
-            return _target_of(tables[0])
-    return ""
+            found: dict[str, Any] = tables[0]
+            return found
+    return {}
 
 
 def _target_of(table: dict[str, Any]) -> str:
+    """ "" where nothing leads out."""
     for route in table.get("Routes") or ():
         is_default = route.get("DestinationCidrBlock") == "0.0.0.0/0"
         if is_default and route.get("State", "active") == "active":

@@ -11,6 +11,7 @@ from constructs import Construct
 
 from stacks.constructs import launch_template_parts as parts
 from stacks.constructs.logical_id import fix_logical_id
+from stacks.domain.network_interfaces import is_more_than_the_usual
 from stacks.domain.plan import ClusterPlan
 
 
@@ -77,13 +78,7 @@ class EfaLaunchTemplate(Construct):
 
     @property
     def _has_network_interfaces(self) -> bool:
-        """Under Batch, a single plain interface is what every instance gets anyway."""
-        cluster = self._cluster
-        return (
-            self._pcs is not None
-            or cluster.efa_interfaces_per_node > 0
-            or len(cluster.network_interfaces) > 1
-        )
+        return self._pcs is not None or is_more_than_the_usual(self._cluster.network_interfaces)
 
     def _network_interfaces(self) -> list[ec2.CfnLaunchTemplate.NetworkInterfaceProperty] | None:
         if not self._has_network_interfaces:

@@ -89,9 +89,36 @@ class LiveSubnet:
     id: str
     zone_id: str
     vpc_id: str
+    cidr: str
     free_addresses: int
+    own_addresses: int
+    """Held by interfaces that carry this environment's tag: nodes that the plan counts already."""
+    gives_public_addresses: bool
+    """To the first interface of an instance that says nothing of it."""
+    route_table_id: str
+    """Its own one, else the VPC's main one."""
     default_route_target: str
     """Where 0.0.0.0/0 goes: nat-…, igw-…, …; "" where there is no such route."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveEndpoint:
+    """A way to one service of AWS that needs no internet."""
+
+    service: str
+    """Without com.amazonaws.REGION: s3, ecr.dkr, …"""
+    is_gateway: bool
+    route_table_ids: frozenset[str]
+    """Of a gateway: whose subnets use it."""
+    has_private_dns: bool
+    """Of an interface: the service's usual name leads to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class VpcDns:
+    support: bool
+    """AWS's own resolver answers in the VPC."""
+    hostnames: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +198,10 @@ class LiveFacts:
     subnets: Mapping[str, Answer[LiveSubnet | None]] = field(default_factory=dict)
     security_groups: Mapping[str, Answer[LiveSecurityGroup | None]] = field(default_factory=dict)
     """By id; by the VPC's id its default group."""
+    endpoints: Answer[tuple[LiveEndpoint, ...]] = NOT_ASKED
+    """Of the VPC that the file names."""
+    vpc_dns: Answer[VpcDns] = NOT_ASKED
+    """Of the VPC that the file names."""
 
     def of(self, answers: Mapping[str, Answer[T]], key: str) -> Answer[T]:
         return answers.get(key, self.otherwise)
@@ -188,6 +219,8 @@ def unanswered(why: str) -> LiveFacts:
         stacks=no,
         bootstrap_version=no,
         lambda_concurrency=no,
+        endpoints=no,
+        vpc_dns=no,
     )
 
 

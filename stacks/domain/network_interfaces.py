@@ -7,7 +7,7 @@ the primary one; it may not be `efa-only`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -54,6 +54,12 @@ def arrange(
 def ip_addresses_per_node(interfaces: Iterable[NetworkInterface]) -> int:
     """Addresses that the subnet gives to the instance itself; a task's own interface takes one more each."""
     return sum(interface.takes_ip_address for interface in interfaces)
+
+
+def is_more_than_the_usual(interfaces: Sequence[NetworkInterface]) -> bool:
+    """Than the single plain interface that every instance gets anyway: a Batch node's launch template names them then, with
+    the nodes' security group on each, and none is left for the compute environment."""
+    return len(interfaces) > 1 or any(interface.takes_efa for interface in interfaces)
 
 
 def _on_primary_card(

@@ -1,36 +1,58 @@
-"""A subnet and a security group that the user brings: room, zone, way out, and what EFA and Batch's tasks need to talk."""
+"""A VPC's subnets that the user brings: there, in the right place, with room."""
 
 from __future__ import annotations
 
+import ipaddress
 from collections.abc import Iterator
 
+from stacks.domain.environment import Environment, Path
 from stacks.domain.findings import Severity
-from stacks.domain.live import GroupRule, LiveSecurityGroup, LiveSubnet, known
+from stacks.domain.fleet_plan import FleetPlan
+from stacks.domain.live import LiveSubnet, known
 from stacks.domain.network_interfaces import ip_addresses_per_node
 from stacks.domain.plan import ClusterPlan
-from stacks.domain.rules.network import SLURM_CLUSTER_ADDRESSES, TASK_INTERFACES_PER_NODE
+from stacks.domain.rules.network import (
+    LOAD_BALANCER_ADDRESSES,
+    SLURM_CLUSTER_ADDRESSES,
+    TASK_INTERFACES_PER_NODE,
+)
 from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 
 NETWORK_SOURCE = "EC2 API, DescribeSubnets, DescribeRouteTables and DescribeSecurityGroups"
-EFA_SOURCE = (
-    "EC2 user guide, efa-start-security: all traffic from and to the group itself; aws-ofi-nccl issue 663"
+ROOM_SOURCE = (
+    "EC2 API, DescribeSubnets; Elastic Load Balancing user guide, application-load-balancers: subnets"
 )
-BATCH_SOURCE = "AWS Batch user guide, mnp-ce: tasks get interfaces of their own, without a public address"
-DEFAULT_GROUP_SOURCE = (
-    BATCH_SOURCE + "; without groups in the compute environment they are in the VPC's default group"
-)
-ALL_PROTOCOLS = "-1"
-TCP = ("tcp", "6")
-HTTPS_PORT = 443
-OPEN_RANGES = ("0.0.0.0/0", "::/0")
 SUBNET, GROUP = ("network", "subnet_id"), ("network", "security_group_id")
+BALANCER_SUBNETS = ("network", "load_balancer_subnet_ids")
+BALANCER_PREFIX_MAX = 27
 
 
-def subnet_and_group_exist(facts: Facts) -> Iterator[Problem]:
+def brought_subnets(environment: Environment) -> Iterator[tuple[Path, str]]:
+    """The nodes' first, then those of the fleets' load balancers, each where the file names it."""
+    network = environment.network
+    if network.vpc != "new" and network.subnet_id is not None:
+        yield SUBNET, network.subnet_id
+    yield from balancer_subnets(environment)
+
+
+def balancer_subnets(environment: Environment) -> Iterator[tuple[Path, str]]:
+    network = environment.network
+    if network.vpc != "new" and environment.fleets:
+        for index, id_ in enumerate(network.load_balancer_subnet_ids):
+            yield (*BALANCER_SUBNETS, index), id_
+
+
+def subnet_ids(environment: Environment) -> tuple[str, ...]:
+    """Each once."""
+    return tuple(dict.fromkeys(id_ for _, id_ in brought_subnets(environment)))
+
+
+def subnets_and_group_exist(facts: Facts) -> Iterator[Problem]:
     network, live = facts.environment.network, facts.live
     where = f"in {facts.environment.region} for this account"
-    if network.subnet_id and live.of(live.subnets, network.subnet_id) is None:
-        yield Problem(SUBNET, repr(network.subnet_id), message=f"there is no such subnet {where}")
+    for path, id_ in brought_subnets(facts.environment):
+        if live.of(live.subnets, id_) is None:
+            yield Problem(path, repr(id_), message=f"there is no such subnet {where}")
     if network.security_group_id and live.of(live.security_groups, network.security_group_id) is None:
         yield Problem(
             GROUP, repr(network.security_group_id), message=f"there is no such security group {where}"
@@ -38,7 +60,8 @@ def subnet_and_group_exist(facts: Facts) -> Iterator[Problem]:
 
 
 def they_belong_together(facts: Facts) -> Iterator[Problem]:
-    network, subnet, group = facts.environment.network, _subnet(facts), _group(facts)
+    network, live = facts.environment.network, facts.live
+    subnet = node_subnet(facts)
     if subnet and subnet.zone_id and subnet.zone_id != network.zone_id:
         yield Problem(
             SUBNET,
@@ -46,27 +69,73 @@ def they_belong_together(facts: Facts) -> Iterator[Problem]:
             message=f"it is in zone {subnet.zone_id}, the file says {network.zone_id}",
             fix=f"write zone_id: {subnet.zone_id}, or take another subnet",
         )
-    for path, found in ((SUBNET, subnet), (GROUP, group)):
-        if found and found.vpc_id != network.vpc:
-            message = f"it belongs to {found.vpc_id}, the file says {network.vpc}"
-            yield Problem(path, repr(found.id), message=message)
+    group = known(live.of(live.security_groups, network.security_group_id or ""), None)
+    places = [(path, found.id, found.vpc_id) for path, found in found_subnets(facts)]
+    for path, id_, vpc_id in [*places, *([(GROUP, group.id, group.vpc_id)] if group else [])]:
+        if vpc_id != network.vpc:
+            yield Problem(path, repr(id_), message=f"it belongs to {vpc_id}, the file says {network.vpc}")
 
 
-def subnet_has_room(facts: Facts) -> Iterator[Problem]:
-    subnet = _subnet(facts)
-    if subnet is None or facts.plan is None:
-        return
-    needed = sum(
-        cluster.nodes * addresses_per_node(cluster) + (SLURM_CLUSTER_ADDRESSES if cluster.slurm else 0)
-        for cluster in facts.plan.clusters
+def subnets_have_room(facts: Facts) -> Iterator[Problem]:
+    """What runs already has its addresses; a load balancer that is there has taken its own."""
+    balancers = {id_ for _, id_ in balancer_subnets(facts.environment)}
+    done: set[str] = set()
+    for path, subnet in found_subnets(facts):
+        if subnet.id in done:
+            continue
+        done.add(subnet.id)
+        of_nodes = _addresses_of_nodes(facts) if path == SUBNET else 0
+        of_balancers = _new_fleets(facts) * LOAD_BALANCER_ADDRESSES if subnet.id in balancers else 0
+        missing = of_nodes + of_balancers - subnet.free_addresses - (subnet.own_addresses if of_nodes else 0)
+        if missing > 0:
+            yield Problem(
+                path,
+                repr(subnet.id),
+                message=f"{_needs(of_nodes, of_balancers)}, it has {subnet.free_addresses:,} free: short by {missing:,}",
+                fix="take a larger subnet, or fewer nodes" if of_nodes else "take a larger subnet",
+            )
+        elif subnet.id in balancers and _is_small(subnet):
+            yield Problem(
+                path,
+                f"{subnet.id}, {subnet.cidr}",
+                f"a range of /{BALANCER_PREFIX_MAX} or larger",
+                "too small for a load balancer, whatever is free",
+                "take a larger subnet",
+            )
+
+
+def _needs(of_nodes: int, of_balancers: int) -> str:
+    words = (
+        *((f"the nodes need {of_nodes:,} addresses",) if of_nodes else ()),
+        *((f"load balancers want {of_balancers:,} free ones",) if of_balancers else ()),
     )
-    if needed > subnet.free_addresses:
-        yield Problem(
-            SUBNET,
-            repr(subnet.id),
-            message=f"the nodes need {needed:,} addresses, it has {subnet.free_addresses:,} free: short by {needed - subnet.free_addresses:,}",
-            fix="take a larger subnet, or fewer nodes",
-        )
+    return " and ".join(words)
+
+
+def _is_small(subnet: LiveSubnet) -> bool:
+    return bool(subnet.cidr) and ipaddress.ip_network(subnet.cidr).prefixlen > BALANCER_PREFIX_MAX
+
+
+def _addresses_of_nodes(facts: Facts) -> int:
+    clusters, fleets = (facts.plan.clusters, facts.plan.fleets) if facts.plan else ((), ())
+    return sum(_of_cluster(facts, cluster) for cluster in clusters) + sum(
+        _of_fleet(facts, fleet) for fleet in fleets
+    )
+
+
+def _of_cluster(facts: Facts, cluster: ClusterPlan) -> int:
+    is_new = facts.plan is not None and not _is_there(facts, facts.plan.stacks.of_cluster(cluster.name))
+    shared = SLURM_CLUSTER_ADDRESSES if cluster.slurm and is_new else 0
+    return cluster.nodes * addresses_per_node(cluster) + shared
+
+
+def _of_fleet(facts: Facts, fleet: FleetPlan) -> int:
+    """With Managed Instances a replica has an interface of its own, beside its node's."""
+    is_new = facts.plan is not None and not _is_there(facts, facts.plan.stacks.of_fleet(fleet.name))
+    of_tasks = fleet.nodes_maximum if fleet.settings.runs_on == "managed-instances" else 0
+    of_fallback = fleet.fallback.nodes_maximum if fleet.fallback else 0
+    mount_target = 1 if fleet.settings.artifacts != "none" and is_new else 0
+    return fleet.nodes_maximum + of_tasks + of_fallback + mount_target
 
 
 def addresses_per_node(cluster: ClusterPlan) -> int:
@@ -75,147 +144,47 @@ def addresses_per_node(cluster: ClusterPlan) -> int:
     return ip_addresses_per_node(cluster.network_interfaces) + of_tasks
 
 
-def subnet_has_a_way_out(facts: Facts) -> Iterator[Problem]:
-    subnet = _subnet(facts)
-    if subnet is None:
-        return
-    target = subnet.default_route_target
-    if target.startswith("igw-"):
-        yield Problem(
-            SUBNET,
-            repr(subnet.id),
-            message=f"its way out is {target}, and tasks of AWS Batch get no public address: they reach nothing",
-            fix="take a private subnet whose 0.0.0.0/0 goes to a NAT gateway",
-        )
-    elif not target:
-        yield Problem(
-            SUBNET,
-            repr(subnet.id),
-            message="it has no route for 0.0.0.0/0: nodes reach AWS only through interface endpoints in the VPC",
-            fix="look that there are ecs, ecs-agent, ecs-telemetry, ecr.api, ecr.dkr, s3 and logs, or route to a NAT gateway",
-        )
+def _new_fleets(facts: Facts) -> int:
+    plan = facts.plan
+    return sum(not _is_there(facts, plan.stacks.of_fleet(fleet.name)) for fleet in plan.fleets) if plan else 0
 
 
-def group_lets_efa_pass(facts: Facts) -> Iterator[Problem]:
-    group = _group(facts)
-    if group is None or facts.plan is None:
-        return
-    if not any(cluster.efa_interfaces_per_node and cluster.nodes > 1 for cluster in facts.plan.clusters):
-        return
-    missing = [
-        word
-        for word, is_egress in (("from", False), ("to", True))
-        if not any(_is_self(rule, group) and rule.is_egress is is_egress for rule in group.rules)
-    ]
-    if missing:
-        yield Problem(
-            GROUP,
-            repr(group.id),
-            message=f"it does not allow all protocols {' and '.join(missing)} itself: EFA is no IP, 0.0.0.0/0 does not cover it, "
-            "and collectives hang",
-            fix=f"add rules with protocol -1 and {group.id} itself as source and as destination",
-        )
+def _is_there(facts: Facts, stack: str) -> bool:
+    return any(found.name == stack for found in known(facts.live.stacks, ()))
 
 
-def group_lets_nodes_reach_aws(facts: Facts) -> Iterator[Problem]:
-    group = _group(facts)
-    if group is None:
-        return
-    if not any(
-        rule.is_egress and rule.peer != group.id and _covers(rule, HTTPS_PORT) for rule in group.rules
-    ):
-        yield Problem(
-            GROUP,
-            repr(group.id),
-            message="it lets nothing out to TCP port 443: nodes reach neither ECS, nor ECR, nor S3",
-            fix="allow egress to port 443",
-        )
+def found_subnets(facts: Facts) -> Iterator[tuple[Path, LiveSubnet]]:
+    for path, id_ in brought_subnets(facts.environment):
+        found = known(facts.live.of(facts.live.subnets, id_), None)
+        if found is not None:
+            yield path, found
 
 
-def default_group_lets_tasks_meet(facts: Facts) -> Iterator[Problem]:
-    """Rendezvous is TCP between the tasks' own interfaces."""
-    group = known(facts.live.of(facts.live.security_groups, facts.environment.network.vpc), None)
-    if group is None or not _has_multi_node_job(facts):
-        return
-    comes_in = any(
-        not r.is_egress and r.peer in (group.id, *OPEN_RANGES) and _covers_all_ports(r) for r in group.rules
-    )
-    goes_out = any(
-        r.is_egress and r.peer in (group.id, *OPEN_RANGES) and _covers_all_ports(r) for r in group.rules
-    )
-    if not (comes_in and goes_out):
-        yield Problem(
-            ("network", "vpc"),
-            repr(group.vpc_id),
-            message=f"its default security group {group.id} does not allow traffic from and to itself: the tasks of a "
-            "multi-node job are in it, and never meet",
-            fix=f"allow all traffic between members of {group.id}",
-        )
+def node_subnet(facts: Facts) -> LiveSubnet | None:
+    return next((found for path, found in found_subnets(facts) if path == SUBNET), None)
 
 
-def _has_multi_node_job(facts: Facts) -> bool:
-    return facts.plan is not None and any(job.nodes > 1 for job in facts.plan.jobs)
-
-
-def _is_self(rule: GroupRule, group: LiveSecurityGroup) -> bool:
-    return rule.protocol == ALL_PROTOCOLS and rule.peer == group.id
-
-
-def _covers(rule: GroupRule, port: int) -> bool:
-    if rule.protocol == ALL_PROTOCOLS:
-        return True
-    in_range = (rule.from_port or 0) <= port <= (65535 if rule.to_port is None else rule.to_port)
-    return rule.protocol in TCP and in_range
-
-
-def _covers_all_ports(rule: GroupRule) -> bool:
-    return _covers(rule, 0) and _covers(rule, 65535)
-
-
-def _subnet(facts: Facts) -> LiveSubnet | None:
-    id_ = facts.environment.network.subnet_id
-    return known(facts.live.of(facts.live.subnets, id_), None) if id_ else None
-
-
-def _group(facts: Facts) -> LiveSecurityGroup | None:
-    id_ = facts.environment.network.security_group_id
-    return known(facts.live.of(facts.live.security_groups, id_), None) if id_ else None
-
-
-def _subnet_answers(facts: Facts) -> Iterator[object]:
-    id_ = facts.environment.network.subnet_id
-    if id_:
+def subnet_answers(facts: Facts) -> Iterator[object]:
+    for id_ in subnet_ids(facts.environment):
         yield facts.live.of(facts.live.subnets, id_)
 
 
-def _group_answers(facts: Facts) -> Iterator[object]:
+def group_answers(facts: Facts) -> Iterator[object]:
     id_ = facts.environment.network.security_group_id
     if id_:
         yield facts.live.of(facts.live.security_groups, id_)
 
 
-def _both_answers(facts: Facts) -> Iterator[object]:
-    yield from _subnet_answers(facts)
-    yield from _group_answers(facts)
+def both_answers(facts: Facts) -> Iterator[object]:
+    yield from subnet_answers(facts)
+    yield from group_answers(facts)
 
 
-def _default_group_answers(facts: Facts) -> Iterator[object]:
-    vpc = facts.environment.network.vpc
-    if vpc != "new" and _has_multi_node_job(facts):
-        yield facts.live.of(facts.live.security_groups, vpc)
-
-
-THE_SUBNET = Need("the subnet that the file names", _subnet_answers)
-THE_GROUP = Need("the security group that the file names", _group_answers)
-BOTH = Need("the subnet and the security group that the file names", _both_answers)
-DEFAULT_GROUP = Need("the VPC's default security group", _default_group_answers)
+THE_SUBNETS = Need("the subnets that the file names", subnet_answers)
+BOTH = Need("the subnets and the security group that the file names", both_answers)
 
 RULES = (
-    Rule("NK370", Severity.ERROR, "no such subnet or group", "nodes never start", NETWORK_SOURCE, subnet_and_group_exist, BOTH),
-    Rule("NK371", Severity.ERROR, "subnet, group, zone and VPC do not match", "RunInstances refuses the mix", NETWORK_SOURCE, they_belong_together, BOTH),
-    Rule("NK372", Severity.ERROR, "too few free addresses", "every `interface`, every `efa` and every task takes one", NETWORK_SOURCE, subnet_has_room, THE_SUBNET),
-    Rule("NK373", Severity.WARNING, "no way out", "nodes cannot register or pull images", BATCH_SOURCE, subnet_has_a_way_out, THE_SUBNET),
-    Rule("NK374", Severity.ERROR, "the group does not let EFA pass", "collectives hang though egress is open", EFA_SOURCE, group_lets_efa_pass, THE_GROUP),
-    Rule("NK375", Severity.ERROR, "the group does not let nodes reach AWS", "instances run and never join", BATCH_SOURCE, group_lets_nodes_reach_aws, THE_GROUP),
-    Rule("NK376", Severity.ERROR, "the default group keeps tasks apart", "rendezvous hangs", DEFAULT_GROUP_SOURCE, default_group_lets_tasks_meet, DEFAULT_GROUP),
+    Rule("NK370", Severity.ERROR, "no such subnet or group", "nodes never start, a load balancer is not made", NETWORK_SOURCE, subnets_and_group_exist, BOTH),
+    Rule("NK371", Severity.ERROR, "subnets, group, zone and VPC do not match", "RunInstances and CreateLoadBalancer refuse the mix", NETWORK_SOURCE, they_belong_together, BOTH),
+    Rule("NK372", Severity.ERROR, "too few free addresses", "every `interface`, every `efa` and every task takes one; a load balancer is not made with fewer than 8", ROOM_SOURCE, subnets_have_room, THE_SUBNETS),
 )  # fmt: skip

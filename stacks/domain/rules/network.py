@@ -137,13 +137,16 @@ def addresses_suffice(facts: Facts) -> Iterator[Problem]:
 
 
 def _addresses_of_fleets(facts: Facts) -> int:
-    """Tasks are in the network of their node; each load balancer wants room to grow, each file system a mount target."""
+    """Tasks are in the network of their node, or with Managed Instances have an interface of their own; each load balancer
+    wants room to grow, each file system a mount target."""
+    fleets = facts.environment.fleets
     of_nodes = sum(
-        nodes_maximum_of(facts, block) or 0
+        (nodes_maximum_of(facts, block) or 0)
+        * (2 if block.kind == "fleet" and fleets[block.name].runs_on == "managed-instances" else 1)
         for block in node_blocks(facts.environment)
         if block.kind != "cluster"
     )
-    return of_nodes + len(facts.environment.fleets) * (LOAD_BALANCER_ADDRESSES + 1)
+    return of_nodes + len(fleets) * (LOAD_BALANCER_ADDRESSES + 1)
 
 
 def several_nodes_have_efa(facts: Facts) -> Iterator[Problem]:

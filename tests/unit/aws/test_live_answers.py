@@ -13,7 +13,16 @@ from scripts.aws import ec2_networks, ec2_offerings, iam, lambda_functions, serv
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, ThrottledError
 from stacks.domain.errors import WorldError
-from stacks.domain.live import GroupRule, LambdaConcurrency, LiveAmi, LiveZone, QuotaLimit, RunningNodes
+from stacks.domain.live import (
+    GroupRule,
+    LambdaConcurrency,
+    LiveAmi,
+    LiveEndpoint,
+    LiveZone,
+    QuotaLimit,
+    RunningNodes,
+    VpcDns,
+)
 from tests.recorded_answers import names, recorded
 
 Stubbed = tuple[Cloud, Callable[[str], Stubber]]
@@ -181,15 +190,46 @@ WAYS_OUT = [
 def test_a_subnets_way_out_is_its_own_table_s_or_else_the_main_one_s(
     stubbed: Stubbed, tables: list[str], target: str
 ) -> None:
-    found = ec2_networks.find_subnet(replay(stubbed, "subnet", *tables), SUBNET)
+    found = ec2_networks.find_subnet(
+        replay(stubbed, "subnet", *tables, "interfaces-of-nodes"), SUBNET, "pilot"
+    )
     assert found is not None
-    assert (found.vpc_id, found.zone_id, found.free_addresses) == (VPC, "use2-az3", 250)
+    assert (found.vpc_id, found.zone_id, found.cidr) == (VPC, "use2-az3", "10.0.0.0/24")
+    assert (found.free_addresses, found.own_addresses) == (250, 3)
+    assert found.gives_public_addresses
+    assert found.route_table_id == ("rtb-0123456789abcdef0" if tables[-1] != "routes-none" else "")
     assert found.default_route_target == target
+
+
+def test_a_subnet_s_own_addresses_are_those_of_this_environment(stubbed: Stubbed) -> None:
+    cloud, stub = stubbed
+    replay(stubbed, "subnet", "routes-to-nat")
+    found = recorded("live", "interfaces-of-nodes")
+    filters = [
+        {"Name": "subnet-id", "Values": [SUBNET]},
+        {"Name": "tag:neuronkit:environment", "Values": ["pilot"]},
+    ]
+    stub("ec2").add_response(found.method, found.answer, {"Filters": filters})
+    assert ec2_networks.find_subnet(cloud, SUBNET, "pilot") is not None
+
+
+def test_endpoints_are_those_in_use_by_their_services_names(stubbed: Stubbed) -> None:
+    """EC2 writes the state small, its model writes it large."""
+    assert ec2_networks.find_endpoints(replay(stubbed, "endpoints-unknown-words"), VPC) == (
+        LiveEndpoint("s3", True, frozenset({"rtb-0123456789abcdef0"}), False),
+        LiveEndpoint("ecr.dkr", False, frozenset(), True),
+        LiveEndpoint("pcs", False, frozenset(), False),
+    )
+
+
+def test_dns_of_a_vpc_is_two_questions(stubbed: Stubbed) -> None:
+    cloud = replay(stubbed, "dns-support-on", "dns-hostnames-off")
+    assert ec2_networks.dns_of_vpc(cloud, VPC) == VpcDns(support=True, hostnames=False)
 
 
 def test_subnets_and_groups_that_are_not_there_are_none(stubbed: Stubbed) -> None:
     cloud = refuse(stubbed, "ec2", "describe_subnets", "InvalidSubnetID.NotFound")
-    assert ec2_networks.find_subnet(cloud, SUBNET) is None
+    assert ec2_networks.find_subnet(cloud, SUBNET, "pilot") is None
     refuse(stubbed, "ec2", "describe_security_groups", "InvalidGroup.NotFound")
     assert ec2_networks.find_group(cloud, GROUP) is None
 

@@ -130,6 +130,10 @@ CASES: Rows = {
         [(slurm(ami="ami-0123456789abcdef0", parent_ami="ami-0123456789abcdef1"), f"{SLURM}.parent_ami")],
         [slurm(), slurm(parent_ami="ami-0123456789abcdef1"), slurm(ami="ami-0123456789abcdef0")],
     ),
+    "NK659": (
+        [(slurm(ami="ami-0123456789abcdef0"), f"{SLURM}.ami")],
+        [slurm(), {"software.ami": "ami-0123456789abcdef0"}],
+    ),
     "NK641": (
         [({f"clusters.more-{n}": second() for n in range(6)}, "clusters"), ({**slurm(), f"{TRAIN}.cells": 6}, "clusters")],
         [{f"clusters.more-{n}": second() for n in range(5)}, {f"{TRAIN}.cells": 6}],

@@ -21,6 +21,7 @@ from stacks.domain.live import (
     LiveZone,
     QuotaLimit,
     RunningNodes,
+    VpcDns,
     unanswered,
 )
 from stacks.domain.plan import Plan, make_plan
@@ -30,25 +31,16 @@ from tests.live_answers import (
     AS_OF,
     BLOCK,
     BROUGHT,
-    DEFAULT_GROUP,
-    GROUP,
-    OPEN_EGRESS,
+    BROUGHT_FOR_FLEETS,
     RESERVATION_ID,
     RESERVED,
-    SELF_RULES,
-    SUBNET,
-    VPC,
     ami,
     as_assumed,
     block,
-    default_group,
-    group,
     in_order,
     reservation,
-    rule,
-    subnet,
 )
-from tests.unit.domain import fleet_cases, node_image_cases, shift_cases, slurm_cases
+from tests.unit.domain import fleet_cases, network_cases, node_image_cases, shift_cases, slurm_cases
 
 TRN = "L-2C3B7624"
 INF = "L-1945791B"
@@ -86,10 +78,6 @@ def health(interconnect: str, unavailable: int | None = None) -> Answers:
 
 def stack(environment: str | None, status: str = "CREATE_COMPLETE") -> Answers:
     return {"stacks": (LiveStack("pilot-storage", status, environment),)}
-
-
-def groups(brought: Any = None, default: Any = None) -> Answers:
-    return {"security_groups": {GROUP: brought or group(), VPC: default or default_group()}}
 
 
 TRN3 = {TYPE: "trn3.48xlarge", "clusters.train.shape": "trn3-gen1", "clusters.train.logical_core_size": 2}
@@ -248,65 +236,6 @@ TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
         [({}, {"bootstrap_version": 6})],
     ),
     "NK362": ([(({}, {"service_roles": {"AWSServiceRoleForBatch": False}}), "clusters.train.scheduler")], [({}, {})]),
-    "NK370": (
-        [
-            ((BROUGHT, {"subnets": {SUBNET: None}}), "network.subnet_id"),
-            ((BROUGHT, {"security_groups": {GROUP: None, VPC: default_group()}}), "network.security_group_id"),
-        ],
-        [(BROUGHT, {}), ({}, {"subnets": {}})],
-    ),
-    "NK371": (
-        [
-            ((BROUGHT, {"subnets": {SUBNET: subnet(zone_id="use2-az1")}}), "network.subnet_id"),
-            ((BROUGHT, {"subnets": {SUBNET: subnet(vpc_id="vpc-00000000000000002")}}), "network.subnet_id"),
-            ((BROUGHT, groups(group(vpc="vpc-00000000000000002"))), "network.security_group_id"),
-        ],
-        [(BROUGHT, {})],
-    ),
-    "NK372": (
-        [
-            ((BROUGHT, {"subnets": {SUBNET: subnet(free_addresses=7)}}), "network.subnet_id"),
-            (({**BROUGHT, NODES: 126}, {}), "network.subnet_id"),
-        ],
-        [(BROUGHT, {"subnets": {SUBNET: subnet(free_addresses=8)}}), ({**BROUGHT, NODES: 125}, {})],
-    ),
-    "NK373": (
-        [((BROUGHT, {"subnets": {SUBNET: subnet(default_route_target=target)}}), "network.subnet_id") for target in ("igw-1", "")],
-        [(BROUGHT, {}), (BROUGHT, {"subnets": {SUBNET: subnet(default_route_target="tgw-1")}})],
-    ),
-    "NK374": (
-        [
-            ((BROUGHT, groups(group(OPEN_EGRESS))), "network.security_group_id"),
-            ((BROUGHT, groups(group(SELF_RULES[0], OPEN_EGRESS))), "network.security_group_id"),
-            ((BROUGHT, groups(group(SELF_RULES[1], OPEN_EGRESS, rule("10.0.0.0/8", egress=False)))), "network.security_group_id"),
-            ((BROUGHT, groups(group(rule(GROUP, egress=False, protocol="tcp", ports=(0, 65535)), SELF_RULES[1], OPEN_EGRESS))), "network.security_group_id"),
-            ((BROUGHT, groups(group(rule("sg-00000000000000009", egress=False), SELF_RULES[1], OPEN_EGRESS))), "network.security_group_id"),
-        ],
-        [(BROUGHT, {}), ({**BROUGHT, NODES: 1}, groups(group(OPEN_EGRESS))), ({**BROUGHT, "clusters.train.efa": "off"}, groups(group(OPEN_EGRESS)))],
-    ),
-    "NK375": (
-        [
-            ((BROUGHT, groups(group(*SELF_RULES))), "network.security_group_id"),
-            ((BROUGHT, groups(group(*SELF_RULES, rule("0.0.0.0/0", egress=True, protocol="tcp", ports=(80, 80))))), "network.security_group_id"),
-            ((BROUGHT, groups(group(*SELF_RULES, rule("0.0.0.0/0", egress=True, protocol="udp", ports=(0, 65535))))), "network.security_group_id"),
-        ],
-        [
-            (BROUGHT, groups(group(*SELF_RULES, rule("0.0.0.0/0", egress=True, protocol="tcp", ports=(443, 443))))),
-            (BROUGHT, groups(group(*SELF_RULES, rule("pl-1", egress=True, protocol="6", ports=(1, 1024))))),
-        ],
-    ),
-    "NK376": (
-        [
-            ((BROUGHT, groups(default=default_group(OPEN_EGRESS))), "network.vpc"),
-            ((BROUGHT, groups(default=default_group(rule(DEFAULT_GROUP, egress=False)))), "network.vpc"),
-            ((BROUGHT, groups(default=default_group(rule(DEFAULT_GROUP, egress=False, protocol="tcp", ports=(22, 22)), OPEN_EGRESS))), "network.vpc"),
-        ],
-        [
-            (BROUGHT, {}),
-            (BROUGHT, groups(default=default_group(rule(DEFAULT_GROUP, egress=False, protocol="tcp", ports=(0, 65535)), rule(DEFAULT_GROUP, egress=True)))),
-            ({**BROUGHT, NODES: 1}, groups(default=default_group(OPEN_EGRESS))),
-        ],
-    ),
     "NK792": (
         [
             ((FALLBACK, concurrency(10, 10)), "fleets.chat.fallback"),
@@ -325,6 +254,7 @@ TABLE: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
             (FALLBACK, {**concurrency(10, 10), "controllers": {"pilot-fleet-chat": CouldNotAsk("no")}}),
         ],
     ),
+    **network_cases.LIVE_CASES,
     **slurm_cases.LIVE_CASES,
     **node_image_cases.LIVE_CASES,
 }  # fmt: skip
@@ -409,7 +339,7 @@ def test_every_live_rule_has_good_and_bad_cases_and_needs_an_answer() -> None:
     assert all(rule.needs is not None for rule in LIVE_RULES)
 
 
-@pytest.mark.parametrize("changes", [{}, BLOCK, RESERVED, BROUGHT])
+@pytest.mark.parametrize("changes", [{}, BLOCK, RESERVED, BROUGHT, network_cases.PRIVATE_WITH_TOKENS])
 def test_an_account_in_order_has_no_findings_and_no_open_questions(
     changes: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -417,7 +347,7 @@ def test_an_account_in_order_has_no_findings_and_no_open_questions(
     assert open_questions((changes, {}), tmp_path) == ()
 
 
-EVERYTHING = {**BROUGHT, "capacity.block": BLOCK["capacity.hourly"], "clusters.more": {**INF2, "instance_type": "trn1.32xlarge", "capacity": "block"},
+EVERYTHING = {**BROUGHT_FOR_FLEETS, "capacity.block": BLOCK["capacity.hourly"], "clusters.more": {**INF2, "instance_type": "trn1.32xlarge", "capacity": "block"},
     "capacity.other": {"kind": "spot"}, "clusters.new": {**INF2, "instance_type": "trn3.48xlarge", "shape": "trn3-gen1", "capacity": "other"},
     "clusters.slurm": {**INF2, "scheduler": "slurm", "slurm": {"shared_storage": {"kind": "efs"}}},
     "fleets.chat": TWO_CONTROLLERS["fleets.chat"]}  # fmt: skip
@@ -492,6 +422,67 @@ def test_quotas_add_up_over_the_whole_plan_and_say_what_is_missing(tmp_path: Pat
     assert "--desired-value 720" in short[0].fix
 
 
+def only(rule_id: str, case: Case, directory: Path) -> Finding:
+    (found_fault,) = (f for f in findings(case, directory) if f.id == rule_id)
+    return found_fault
+
+
+def test_each_wrong_subnet_of_a_load_balancer_is_found_on_its_own_line(tmp_path: Path) -> None:
+    """The file's list has a line for each."""
+    case = (network_cases.PUBLIC, network_cases.both(**network_cases.WITHOUT_OUT))
+    first, second = (f for f in findings(case, tmp_path) if f.id == "NK378")
+    assert first.line is not None
+    assert second.line == first.line + 1
+    assert (first.path, second.path) == (network_cases.FIRST, network_cases.SECOND)
+    assert "without a route for 0.0.0.0/0" in first.given
+
+
+def test_a_group_that_stops_slurm_is_told_the_ports_and_what_they_stop(tmp_path: Path) -> None:
+    rules = network_cases.tcp((6817, 6817), (60001, 61000), (2049, 2049))
+    case = (network_cases.SLURM, network_cases.closed_but(*rules))
+    message = only("NK379", case, tmp_path).message
+    assert "TCP 6818-6819, 61001-63000 from and 6818-6819, 61001-63000 to itself" in message
+    assert "no node registers or mounts" in message
+
+
+def test_prefix_lists_are_an_open_question_not_a_fault_and_not_fine(tmp_path: Path) -> None:
+    """They may hold the nodes' addresses."""
+    rules = network_cases.tcp((1, 65535), peer="pl-0123456789abcdef0")
+    asked = open_questions((network_cases.SLURM, network_cases.closed_but(*rules)), tmp_path)
+    (about_it,) = (n for n in asked if n.id == "NK379")
+    assert "prefix lists" in about_it.why
+    only_in = network_cases.closed_but(rules[0])
+    assert "6817-6819" in only("NK379", (network_cases.SLURM, only_in), tmp_path).message
+
+
+WAYS = [
+    (network_cases.SLURM, "these are missing: s3, pcs, ssm, ssmmessages", "make these endpoints"),
+    (network_cases.PRIVATE_IMAGE, "s3, ecs, ecs-agent, ecs-telemetry, ecr.api, ecr.dkr, logs", "make these endpoints"),
+    (network_cases.FLEET, "no endpoint leads to public.ecr.aws (images)", "NAT gateway"),
+    ({**network_cases.FLEET, **fleet_cases.fleet(model={**fleet_cases.LLAMA, "source": "hf:meta-llama/Llama-3.1-8B"})}, "huggingface.co (models)", "NAT gateway"),
+    ({**network_cases.PRIVATE_IMAGE, **fleet_cases.custom(image=network_cases.OUR_REPOSITORY, secrets={"HF_TOKEN": fleet_cases.SECRET})}, "logs, secretsmanager", "make these endpoints"),
+    ({**network_cases.FLEET, **fleet_cases.custom(image=network_cases.OUR_REPOSITORY.replace("us-east-2", "us-west-2"))}, "111122223333.dkr.ecr.us-west-2.amazonaws.com (images)", "NAT gateway"),
+    (BROUGHT, "efa-installer.amazonaws.com (EFA's driver)", "NAT gateway"),
+    ({**network_cases.SLURM, **slurm_cases.slurm()}, "what node images are built from", "NAT gateway"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("changes", "words", "fix"), WAYS)
+def test_without_a_way_out_what_is_missing_is_named(
+    changes: dict[str, Any], words: str, fix: str, tmp_path: Path
+) -> None:
+    found_fault = only("NK373", (changes, network_cases.at(default_route_target="")), tmp_path)
+    assert words in found_fault.message
+    assert fix in found_fault.fix
+
+
+def test_dns_that_is_off_is_named_with_the_command_that_turns_it_on(tmp_path: Path) -> None:
+    off = {"vpc_dns": VpcDns(support=True, hostnames=False)}
+    found_fault = only("NK380", (network_cases.SLURM, off), tmp_path)
+    assert found_fault.message.startswith("enableDnsHostnames is off")
+    assert "--enable-dns-hostnames" in found_fault.fix
+
+
 def test_a_short_limit_of_lambda_says_what_to_ask_for(tmp_path: Path) -> None:
     (new,) = (f for f in findings((FALLBACK, concurrency(10, 10)), tmp_path) if f.id == "NK792")
     assert "short by 91" in new.message
@@ -537,7 +528,18 @@ def test_a_type_in_no_zone_of_the_region_names_the_regions_that_had_it(tmp_path:
 
 def test_what_the_world_refuses_is_an_error_and_what_may_pass_is_none() -> None:
     lenient = {rule.id for rule in LIVE_RULES if rule.severity is not Severity.ERROR}
-    assert lenient == {"NK303", "NK322", "NK329", "NK330", "NK331", "NK345", "NK362", "NK373", "NK649"}
+    assert lenient == {
+        "NK303",
+        "NK322",
+        "NK329",
+        "NK330",
+        "NK331",
+        "NK345",
+        "NK362",
+        "NK373",
+        "NK380",
+        "NK649",
+    }
 
 
 def test_one_line_for_each_reason() -> None:

@@ -25,14 +25,17 @@ from stacks.domain.live import (
     LiveStack,
     LiveZone,
     QuotaLimit,
+    VpcDns,
 )
 from stacks.domain.lock import Lock, LockedAmi
 from stacks.domain.plan import make_plan
 from tests.environments import changed, loaded
 from tests.live_answers import (
     AS_OF,
+    BALANCER_SUBNETS,
     BLOCK,
     BROUGHT,
+    BROUGHT_FOR_FLEETS,
     GROUP,
     RESERVATION_ID,
     SUBNET,
@@ -40,6 +43,7 @@ from tests.live_answers import (
     ami,
     block,
     default_group,
+    gateway,
     group,
     subnet,
 )
@@ -61,9 +65,11 @@ ANSWERS: Fakes = {
     "ec2_offerings.running_on_demand": lambda cloud, families, environment: (),
     "ec2_offerings.unused_reservations": lambda cloud, families: (),
     "ec2_offerings.find_ami": lambda cloud, id_: ami(id=id_),
-    "ec2_networks.find_subnet": lambda cloud, id_: subnet(),
+    "ec2_networks.find_subnet": lambda cloud, id_, environment: subnet(id=id_),
     "ec2_networks.find_group": lambda cloud, id_: group(),
     "ec2_networks.find_default_group": lambda cloud, vpc: default_group(),
+    "ec2_networks.find_endpoints": lambda cloud, vpc: (gateway(),),
+    "ec2_networks.dns_of_vpc": lambda cloud, vpc: VpcDns(support=True, hostnames=True),
     "service_quotas.ec2_limit": lambda cloud, code: QuotaLimit(128, False),
     "cloudformation.all_stacks": stacks,
     "capacity_blocks.find_reservation": lambda cloud, id_: block(),
@@ -100,9 +106,20 @@ def test_everything_that_the_plan_needs_is_asked_and_nothing_else(answers: Any) 
     assert facts.blocks == {RESERVATION_ID: BlockHealth("impaired", 2)}
     assert set(facts.subnets) == {SUBNET}
     assert set(facts.security_groups) == {GROUP, VPC}
+    assert facts.endpoints == (gateway(),)
+    assert facts.vpc_dns == VpcDns(support=True, hostnames=True)
     assert facts.service_roles == {"AWSServiceRoleForBatch": True}
     small = collected()
     assert (small.reservations, small.blocks, small.subnets, small.security_groups) == ({}, {}, {}, {})
+    assert small.endpoints is small.vpc_dns is NOT_ASKED
+
+
+def test_the_load_balancers_subnets_are_asked_for_where_there_are_fleets(answers: Any) -> None:
+    assert set(collected({**BROUGHT_FOR_FLEETS, **fleet_cases.fleet()}).subnets) == {
+        SUBNET,
+        *BALANCER_SUBNETS,
+    }
+    assert set(collected(BROUGHT_FOR_FLEETS).subnets) == {SUBNET}
 
 
 def test_an_endpoint_that_is_not_reached_is_not_tried_for_minutes(answers: Any) -> None:
