@@ -45,7 +45,8 @@ class NodeShape:
 class FleetNodes(Construct):
     """Protection from scale-in is off on both sides, group and provider: with it, CloudFormation waits for ever for
     nodes that stay protected (aws/aws-cdk issues 14732 and 18179), and a fleet must be deletable with the CDK alone.
-    Managed draining stops the tasks of a node that leaves in the ordinary way. The provider's logical id begins with
+    Managed draining stops the tasks of a node that leaves in the ordinary way; its lifecycle hook, which outlives the
+    provider, is what `destroy` completes before the stack goes, and the CDK alone waits for. The provider's logical id begins with
     the id given here, and so do the others.
     """
 
