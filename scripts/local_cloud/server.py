@@ -33,6 +33,7 @@ from werkzeug.serving import BaseWSGIServer, make_server
 
 from scripts.local_cloud import moto_patches, runtime
 from scripts.local_cloud.application_autoscaling import ApplicationAutoScaling
+from scripts.local_cloud.autoscaling import lifecycle
 from scripts.local_cloud.batch.backend import end_all_jobs
 from scripts.local_cloud.batch.service import Batch
 from scripts.local_cloud.clients import Clients
@@ -68,6 +69,7 @@ def main(argv: list[str] | None = None) -> None:
     os.environ["MOTO_PORT"] = str(server.port)
     runtime.install(runtime.Runtime(endpoint_url, state_dir, Clients(endpoint_url)))
     ecs_emulation.start()
+    lifecycle.start()
     _serve(server, state_dir)
 
 

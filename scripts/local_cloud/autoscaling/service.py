@@ -1,15 +1,16 @@
-"""Auto Scaling as moto answers it, plus activities, a delete that AWS would refuse, and limits that hold."""
+"""Auto Scaling as moto answers it, plus activities, lifecycle hooks that hold, a delete that AWS would refuse, and limits."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from moto.autoscaling.exceptions import AutoscalingClientError, ValidationError
-from moto.autoscaling.models import FakeAutoScalingGroup
+from moto.autoscaling.models import FakeAutoScalingGroup, InstanceState
 from moto.autoscaling.responses import AutoScalingResponse
-from moto.core.responses import ActionResult
+from moto.core.responses import ActionResult, EmptyResult
 
-from scripts.local_cloud.autoscaling.capacity import activities_of
+from scripts.local_cloud.autoscaling import lifecycle
+from scripts.local_cloud.autoscaling.activities import activities_of
 
 _KEPT = ("DefaultInstanceWarmup", "MaxInstanceLifetime", "DeletionProtection", "InstanceMaintenancePolicy")
 
@@ -60,9 +61,49 @@ class AutoScaling(AutoScalingResponse):
                 "You cannot delete an AutoScalingGroup while there are instances or pending Spot instance request(s) "
                 "still in the group.",
             )
+        # With their outstanding actions.
+        for hook in self.autoscaling_backend.describe_lifecycle_hooks(group.name):
+            lifecycle.remove(group, hook.name)
         for state in group.instance_states:
             state.protected_from_scale_in = False
         return super().delete_auto_scaling_group()
+
+    def describe_lifecycle_hooks(self) -> ActionResult:
+        self._group(self._get_param("AutoScalingGroupName"))
+        return super().describe_lifecycle_hooks()
+
+    def delete_lifecycle_hook(self) -> ActionResult:
+        lifecycle.remove(self._group(self._get_param("AutoScalingGroupName")), self._hook_name())
+        return EmptyResult()
+
+    def complete_lifecycle_action(self) -> ActionResult:
+        """By the instance's id; tokens, which only a notification tells, are not emulated."""
+        group, hook = self._group(self._get_param("AutoScalingGroupName")), self._hook_name()
+        result = self._get_param("LifecycleActionResult")
+        if result not in ("CONTINUE", "ABANDON"):
+            raise ValidationError(
+                f"Invalid LifecycleActionResult: {result}. It has to be CONTINUE or ABANDON."
+            )
+        lifecycle.complete(group, self._held(group, hook), hook)
+        return EmptyResult()
+
+    def record_lifecycle_action_heartbeat(self) -> ActionResult:
+        group, hook = self._group(self._get_param("AutoScalingGroupName")), self._hook_name()
+        lifecycle.extend(self._held(group, hook), hook)
+        return EmptyResult()
+
+    def _hook_name(self) -> str:
+        group, name = self._get_param("AutoScalingGroupName"), self._get_param("LifecycleHookName")
+        if not self.autoscaling_backend.describe_lifecycle_hooks(group, [name]):
+            raise ValidationError(f"No Lifecycle Hook found with name: {name} for group {group}")
+        return str(name)
+
+    def _held(self, group: FakeAutoScalingGroup, hook: str) -> InstanceState:
+        instance_id = self._get_param("InstanceId")
+        for state in group.instance_states:
+            if state.instance_id == instance_id and lifecycle.is_held(state, hook):
+                return state
+        raise ValidationError(f"No active Lifecycle Action found with instance ID {instance_id}")
 
     def describe_scaling_activities(self) -> ActionResult:
         name = self._get_param("AutoScalingGroupName")

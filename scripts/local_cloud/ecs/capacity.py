@@ -11,9 +11,10 @@ import time
 from collections.abc import Iterator
 
 from moto.autoscaling.models import FakeAutoScalingGroup, InstanceState, autoscaling_backends
+from moto.ec2.models import ec2_backends
 
 from scripts.local_cloud import runtime
-from scripts.local_cloud.autoscaling import capacity as refusals
+from scripts.local_cloud.autoscaling.activities import last_refusal as last_refusal_of
 from scripts.local_cloud.ecs import managed_instances, placement
 from scripts.local_cloud.ecs.backend import EcsBackend
 from scripts.local_cloud.ecs.resources import (
@@ -42,7 +43,7 @@ def refresh(backend: EcsBackend, cluster: Cluster) -> None:
                 and emulated_seconds(seen) >= REGISTERED_AFTER_SECONDS
             ):
                 cluster.instances[state.instance_id] = _container_instance(backend, cluster, provider, state)
-    alive |= managed_instances.refresh(backend, cluster)
+    alive |= managed_instances.refresh(backend, cluster) | _running(backend, cluster)
     for gone in set(cluster.instances) - alive:
         del cluster.instances[gone]
         for task in cluster.tasks:
@@ -50,6 +51,13 @@ def refresh(backend: EcsBackend, cluster: Cluster) -> None:
                 task.stop(f"Host EC2 (instance {gone}) terminated.", "TerminationNotice")
     for gone in set(cluster.seen) - alive:
         del cluster.seen[gone]
+
+
+def _running(backend: EcsBackend, cluster: Cluster) -> set[str]:
+    """Registered instances that still run: those that wait for their end, and those whose provider is gone."""
+    ec2 = ec2_backends[backend.account_id][backend.region_name]
+    found = (ec2.get_instance_by_id(id_) for id_, one in cluster.instances.items() if not one.managed)
+    return {one.id for one in found if one is not None and one.state in ("pending", "running")}
 
 
 def providers(backend: EcsBackend, cluster: Cluster) -> Iterator[Provider]:
@@ -74,7 +82,7 @@ def last_refusal(backend: EcsBackend, provider_name: str) -> str:
     """Why the provider's group could not launch instances, "" if it could."""
     provider = backend.providers.get(provider_name)
     group = group_of(backend, provider) if provider is not None else None
-    return "" if group is None else refusals.last_refusal(group)
+    return "" if group is None else last_refusal_of(group)
 
 
 def scale(backend: EcsBackend, cluster: Cluster) -> None:

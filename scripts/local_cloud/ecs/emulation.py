@@ -7,7 +7,7 @@ in the scaled time of the local cloud. Faults that tests can plant, each for as 
 {"service": "ecs-task", "action": "RunTask", "message": …, "times": N}: the next N tasks that would start fail with it;
 {"service": "ecs-task", "action": "PlaceTask" or "ExitTask", …}: tasks of RunTask only, see `run_tasks`;
 {"service": "target-health", …}: see `targets`; {"service": "autoscaling", "action": "LaunchInstances", …}: see
-`autoscaling.capacity`.
+`autoscaling.capacity`; {"service": "ecs-draining", …}: see `managed_draining`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,15 @@ import math
 import threading
 
 from scripts.local_cloud import runtime
-from scripts.local_cloud.ecs import capacity, circuit_breaker, placement, run_tasks, service_rules, targets
+from scripts.local_cloud.ecs import (
+    capacity,
+    circuit_breaker,
+    managed_draining,
+    placement,
+    run_tasks,
+    service_rules,
+    targets,
+)
 from scripts.local_cloud.ecs.backend import EcsBackend, ecs_backends
 from scripts.local_cloud.ecs.resources import (
     STARTED_AFTER_SECONDS,
@@ -56,6 +64,7 @@ def _attempt(backend: EcsBackend, cluster: Cluster) -> None:
 
 def tick(backend: EcsBackend, cluster: Cluster) -> None:
     capacity.refresh(backend, cluster)
+    managed_draining.advance(backend, cluster)
     for service in list(cluster.services.values()):
         if service.status == "INACTIVE":
             continue

@@ -1,9 +1,10 @@
 """Managed Instances: ECS itself runs an instance of the first allowed type for each task, and ends it afterwards.
 
-At once, not after the provider's `scaleInAfter`, and with the private addresses of its first subnet."""
+After a moment, not after the provider's `scaleInAfter`, and with the private addresses of its first subnet."""
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 from moto.ec2.models import ec2_backends
@@ -12,13 +13,14 @@ from scripts.local_cloud import runtime
 from scripts.local_cloud.ec2.instance_interfaces import release
 from scripts.local_cloud.ecs import placement
 from scripts.local_cloud.ecs.backend import EcsBackend
-from scripts.local_cloud.ecs.resources import Cluster, ContainerInstance, Provider, new_id
+from scripts.local_cloud.ecs.resources import Cluster, ContainerInstance, Provider, emulated_seconds, new_id
 
+ENDED_AFTER_SECONDS = 3.0
 _TAG = "AmazonECSManaged"
 
 
 def refresh(backend: EcsBackend, cluster: Cluster) -> set[str]:
-    """Starts what waiting tasks need and ends what no task needs. Returns the ids of the living instances."""
+    """Starts what waiting tasks need and ends what no task has needed for a while. Returns the ids of the living instances."""
     managed = [one for one in cluster.instances.values() if one.managed]
     tasks = [task for task in cluster.tasks if task.status != "STOPPED"]
     used = {task.instance_id for task in tasks}
@@ -30,8 +32,19 @@ def refresh(backend: EcsBackend, cluster: Cluster) -> set[str]:
             ready = [one for one in spare if one.provider == provider.name][: len(waiting)]
             kept |= {one.instance_id for one in ready}
             kept |= {_start(backend, cluster, provider) for _ in waiting[len(ready) :]}
+        for one in managed:
+            if one.instance_id in kept:
+                one.idle_since = None
+            elif not _is_over(one):
+                kept.add(one.instance_id)
         _end(backend, {one.instance_id for one in managed} - kept)
     return kept
+
+
+def _is_over(instance: ContainerInstance) -> bool:
+    if instance.idle_since is None:
+        instance.idle_since = time.monotonic()
+    return emulated_seconds(instance.idle_since) >= ENDED_AFTER_SECONDS
 
 
 def _providers(backend: EcsBackend, cluster: Cluster) -> list[Provider]:

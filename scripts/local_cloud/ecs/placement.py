@@ -52,6 +52,8 @@ def place(cluster: Cluster, task: Task) -> bool:
         return True
     for instance in cluster.instances.values():
         there = tasks_on(cluster, instance)
+        if instance.draining:
+            continue
         if task.provider in ("", instance.provider) and fits(task.definition, instance, there):
             task.instance_id, task.container_instance = instance.instance_id, instance.arn
             task.zone = instance.zone

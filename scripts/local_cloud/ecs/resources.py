@@ -127,13 +127,16 @@ class ContainerInstance:
     vcpus: int
     managed: bool = False
     """A Managed Instance: ECS started it, and ends it."""
+    draining: bool = False
+    idle_since: float | None = None
+    """The monotonic moment since which a Managed Instance has had no task."""
 
     def describe(self, tasks: int) -> dict[str, Any]:
         return {
             "containerInstanceArn": self.arn,
             "ec2InstanceId": self.instance_id,
             "capacityProviderName": self.provider,
-            "status": "ACTIVE",
+            "status": "DRAINING" if self.draining else "ACTIVE",
             "agentConnected": True,
             "runningTasksCount": tasks,
             "attributes": [
@@ -281,6 +284,11 @@ class Provider:
     @property
     def scales(self) -> bool:
         return self.scaling.get("status") == "ENABLED"
+
+    @property
+    def drains(self) -> bool:
+        group = self.request.get("autoScalingGroupProvider") or {}
+        return bool(group.get("managedDraining") == "ENABLED")
 
     @property
     def protects(self) -> bool:

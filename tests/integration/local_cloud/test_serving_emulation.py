@@ -17,6 +17,8 @@ from tests.integration.local_cloud.serving_world import BODY, ServingWorld, unti
 pytestmark = [pytest.mark.local_cloud, pytest.mark.xdist_group("local_cloud")]
 _accounts = itertools.count(300000000001)
 Admin = Callable[..., Any]
+HOUR_A_SECOND = {"time_scale": 3600}
+"""A lifecycle hook holds the nodes of a stack that is deleted with nodes for an hour."""
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +149,7 @@ def test_a_deployment_whose_tasks_fail_is_rolled_back(session: boto3.Session, ad
     assert any("Circuit Breaker" in reason for reason in fleet.failures())
     assert fleet.service()["taskDefinition"] == good
     until(lambda: fleet.service()["runningCount"] == 1)
+    admin("POST", "settings", HOUR_A_SECOND)
     assert fleet.delete() == "DELETE_COMPLETE", fleet.failures()
     assert not _instances(session), "instances of a deleted fleet"
 
@@ -158,6 +161,7 @@ def test_a_stalled_first_deploy_can_be_deleted(session: boto3.Session, admin: Ad
     client = fleet.client("cloudformation")
     client.create_stack(StackName="fleet", TemplateBody=BODY, **fleet._given({"FirstDeploy": "false"}))
     until(lambda: fleet.stack()["StackStatus"] == "CREATE_IN_PROGRESS" and _pending(fleet) == 1)
+    admin("POST", "settings", HOUR_A_SECOND)
     assert fleet.delete() == "DELETE_COMPLETE", fleet.failures()
     assert not _instances(session)
 

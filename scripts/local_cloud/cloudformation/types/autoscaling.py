@@ -17,7 +17,8 @@ from scripts.local_cloud.cloudformation.resource_type import (
 from scripts.local_cloud.cloudformation.types.coerce import api_parameters, without
 from scripts.local_cloud.cloudformation.types.waiting import wait_until
 
-_EMPTY_SECONDS_MAX = 3600.0
+# As long as a lifecycle hook can hold an instance that ends (Auto Scaling user guide, lifecycle-hooks: 48 hours).
+_EMPTY_SECONDS_MAX = 48 * 3600.0
 
 
 class AutoScalingGroup(ResourceType):
@@ -76,7 +77,7 @@ class AutoScalingGroup(ResourceType):
             if protected:
                 raise ResourceError(
                     f"The group {physical_id} cannot be emptied: {', '.join(protected)} are protected from scale-in. "
-                    "AWS would wait for an hour and then fail in the same way."
+                    "AWS would wait for long and then fail in the same way."
                 )
             return not left
 
