@@ -43,7 +43,7 @@ def no_plain_secrets(facts: Facts) -> Iterator[Problem]:
                 "a plain value",
                 "a variable that `secrets` sets",
                 "looks like a secret in plain text",
-                "store it in Secrets Manager and read it from a variable",
+                "store it in Secrets Manager, and have the program read it from a variable: no variable's value gets into words",
             )
 
 

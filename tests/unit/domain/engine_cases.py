@@ -187,6 +187,19 @@ CASES: Rows = {
         ],
         [fleet(engine_arguments=["--enable-prefix-caching"]), fleet(sequences=1), arguments("--enable-chunked-prefill", sequences=1)],
     ),
+    "NK294": (
+        [
+            *((arguments("--x", word), SECOND) for word in ("$KEY", "${KEY}", "$(KEY)")),
+            (arguments("--x=$KEY"), FIRST),
+            (custom(command=["serve", "--port", "$PORT"]), f"{CHAT}.command[2]"),
+            ({"jobs.smoke.command": ["python3", "train.py", "$DATA"]}, "jobs.smoke.command[2]"),
+            ({"jobs.smoke.compile_command": ["compile", "--to=${CACHE}"]}, "jobs.smoke.compile_command[1]"),
+        ],
+        [
+            arguments("--x", "$5"), arguments("--x", "a$b"), arguments("--x", "$"), custom(command=["sh", "-c", "$RUN"]),
+            {"jobs.smoke.command": ["/bin/bash", "-c", "exec train", "$DATA"]},
+        ],
+    ),
     "NK293": (
         [
             (arguments("--x", "y" * 9_000), f"{CHAT}.engine_arguments"),
