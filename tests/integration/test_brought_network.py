@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,9 +62,17 @@ def make_group(ec2: Any, vpc: str) -> str:
     return group
 
 
-def bring(pilot: Pilot, theirs: Theirs) -> None:
+def make_balancer_subnet(pilot: Pilot, theirs: Theirs, cidr: str, zone_id: str) -> str:
+    made = pilot.client("ec2").create_subnet(VpcId=theirs.vpc, CidrBlock=cidr, AvailabilityZoneId=zone_id)
+    id_: str = made["Subnet"]["SubnetId"]
+    return id_
+
+
+def bring(pilot: Pilot, theirs: Theirs, balancer_subnets: Sequence[str] = ()) -> None:
     """The starter's file with their network in the place of a new one."""
     ids = f"vpc: {theirs.vpc}\n  subnet_id: {theirs.subnet}\n  security_group_id: {theirs.group}\n"
+    if balancer_subnets:
+        ids += "  load_balancer_subnet_ids:\n" + "".join(f"    - {id_}\n" for id_ in balancer_subnets)
     text = pilot.file.read_text()
     assert text.count("vpc: new\n  cidr: 10.42.0.0/16\n") == 1
     pilot.file.write_text(text.replace("vpc: new\n  cidr: 10.42.0.0/16\n", ids))
@@ -111,6 +120,56 @@ def test_a_group_that_stops_efa_is_refused_before_anything_is_made(brought: tupl
     pilot.client("ec2").revoke_security_group_egress(GroupId=theirs.group, IpPermissions=itself)
     assert "[NK374]" in pilot.run("deploy", "--yes", code=3).stderr
     assert set(pilot.stack_states()) == {"CDKToolkit"}
+
+
+def test_a_fleet_s_load_balancer_lies_where_its_replicas_are_or_nothing_is_made(
+    new_pilot: PilotFactory,
+) -> None:
+    pilot = new_pilot("inf2-serving")
+    theirs = make_network(pilot, ZONE_ID)
+    first, second, right = (
+        make_balancer_subnet(pilot, theirs, f"10.9.{number}.0/24", zone_id)
+        for number, zone_id in ((1, "use1-az1"), (2, "use1-az2"), (3, ZONE_ID))
+    )
+    bring(pilot, theirs, [first, second])
+    refused = pilot.run("deploy", "--yes", code=3).stderr
+    assert "[NK377]" in refused
+    assert "Target.NotInUse" in refused
+    assert set(pilot.stack_states()) == {"CDKToolkit"}
+    pilot.file.write_text(pilot.file.read_text().replace(second, right))
+    without_names = pilot.run("check", "--live")
+    assert "[NK380]" in without_names.stdout + without_names.stderr
+    pilot.client("ec2").modify_vpc_attribute(VpcId=theirs.vpc, EnableDnsHostnames={"Value": True})
+    checked = pilot.run("check", "--live")
+    assert "[NK3" not in checked.stdout + checked.stderr
+    pilot.run("deploy", "--yes")
+    before = theirs.described(pilot.client("ec2"))
+    again = pilot.run("check", "--live")
+    assert "[NK3" not in again.stdout + again.stderr
+    assert pilot.json("destroy", "--yes")["leftovers"] == []
+    after = theirs.described(pilot.client("ec2"))
+    assert (after["vpc"], after["subnets"], after["routes"]) == (
+        before["vpc"],
+        before["subnets"],
+        before["routes"],
+    )
+
+
+def test_a_group_that_stops_slurm_is_found_though_one_node_needs_no_efa(new_pilot: PilotFactory) -> None:
+    pilot = new_pilot("trn1-slurm")
+    theirs = make_network(pilot, ZONE_ID)
+    ec2 = pilot.client("ec2")
+    closed = ec2.create_security_group(GroupName="closed", Description="d", VpcId=theirs.vpc)["GroupId"]
+    bring(pilot, Theirs(theirs.vpc, theirs.subnet, closed))
+    text = pilot.file.read_text().replace("instance_type: trn1.32xlarge", "instance_type: trn1.2xlarge")
+    pilot.file.write_text(text.replace("nodes: 4", "nodes: 1"))
+    found = pilot.run("check", "--live", code=3)
+    (line,) = (one for one in (found.stdout + found.stderr).splitlines() if "[NK379]" in one)
+    assert "6817-6819, 60001-63000, 2049 from itself" in line
+    itself = [{"IpProtocol": "-1", "UserIdGroupPairs": [{"GroupId": closed}]}]
+    ec2.authorize_security_group_ingress(GroupId=closed, IpPermissions=itself)
+    checked = pilot.run("check", "--live", code=None)
+    assert "[NK379]" not in checked.stdout + checked.stderr
 
 
 def test_a_type_that_only_the_file_names_is_refused_where_ec2_does_not_know_it(

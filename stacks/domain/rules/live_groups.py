@@ -191,7 +191,8 @@ def _is_peer(facts: Facts, rule: GroupRule, group: LiveSecurityGroup) -> bool:
     if rule.peer in (group.id, OPEN_RANGE):
         return True
     subnet = node_subnet(facts)
-    if subnet is None or not subnet.cidr or "." not in rule.peer:
+    is_range = "/" in rule.peer and ":" not in rule.peer
+    if subnet is None or not subnet.cidr or not is_range:
         return False
     return ipaddress.IPv4Network(subnet.cidr).subnet_of(ipaddress.IPv4Network(rule.peer, strict=False))
 

@@ -68,7 +68,7 @@ def _leads_out(subnet: LiveSubnet, plan: Plan) -> bool:
     if not target.startswith("igw-"):
         return bool(target)
     alone = not plan.fleets and all(c.slurm and len(c.network_interfaces) == 1 for c in plan.clusters)
-    return alone and not plan.built_images and subnet.gives_public_addresses
+    return alone and subnet.gives_public_addresses
 
 
 def _missing_endpoints(facts: Facts, subnet: LiveSubnet, plan: Plan) -> tuple[str, ...]:
@@ -104,6 +104,8 @@ def _secrets(plan: Plan) -> Iterator[str]:
         yield from (arn for _, arn in job.secrets)
     for fleet in plan.fleets:
         yield from fleet.settings.secrets.values()
+        if fleet.settings.model.token is not None:
+            yield fleet.settings.model.token
 
 
 def _beyond_endpoints(plan: Plan) -> Iterator[str]:
