@@ -24,7 +24,7 @@ from scripts.locking import lock_file
 from scripts.node_image_search import build_words, newest_ami
 from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.errors import InputError, WorldError
-from stacks.domain.names import ENVIRONMENT_TAG, OUTPUT_IMAGE_PIPELINE_ARN
+from stacks.domain.names import ENVIRONMENT_TAG, NODE_IMAGE_TAG, OUTPUT_IMAGE_PIPELINE_ARN
 from stacks.domain.node_image_plan import NodeImagePlan
 from stacks.domain.plan import Plan
 from stacks.domain.render.node_image import recipe_version
@@ -170,7 +170,8 @@ def _start_or_join(console: Console, cloud: Cloud, plan: Plan, image: NodeImageP
         return Built(image, version, running, None, was_joined=True)
     # The same for two commands at once, and for a command whose answer was lost; another after a build that failed.
     token = f"{stack_id} {pipeline} {version} {earlier[0].arn if earlier else ''}"
-    started = imagebuilder.find_image(cloud, imagebuilder.start(cloud, pipeline, token))
+    tags = {**plan.lasting_tags, NODE_IMAGE_TAG: version}
+    started = imagebuilder.find_image(cloud, imagebuilder.start(cloud, pipeline, token, tags))
     if started is None:
         raise WorldError(f"the build of Slurm {image.slurm_version} is gone", "give the same command again")
     console.progress(f"Slurm {image.slurm_version}: build of recipe {version} started")

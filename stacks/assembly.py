@@ -87,7 +87,7 @@ def add_stacks(app: cdk.App, plan: Plan) -> None:
             "node_subnet_id": subnet_id,
             "security_group_id": security_group_id,
             "bucket": storage.bucket,
-            "node_tags": {**_lasting_tags(plan), **tags, "Name": f"{plan.name}-{cluster.name}"},
+            "node_tags": {**plan.lasting_tags, **tags, "Name": f"{plan.name}-{cluster.name}"},
             **_stack_arguments(plan, tags),
         }
         stacks.append(_cluster_stack(app, names.of_cluster(cluster.name), cluster, arguments))
@@ -127,7 +127,7 @@ def _fleet_stack(
         fleet=fleet,
         place=_fleet_place(network, plan, public=fleet.settings.listener.public),
         bucket=storage.bucket,
-        node_tags={**_lasting_tags(plan), **tags, "Name": f"{plan.name}-{fleet.name}"},
+        node_tags={**plan.lasting_tags, **tags, "Name": f"{plan.name}-{fleet.name}"},
         **_stack_arguments(plan, tags),
     )
 
@@ -179,7 +179,7 @@ def _image_stack(app: cdk.App, plan: Plan, network: NetworkStack | None) -> list
         images=plan.built_images,
         vpc_id=_vpc_id(network, plan.brought_network),
         subnet_id=subnet_id,
-        image_tags=_lasting_tags(plan),
+        image_tags=plan.lasting_tags,
         **_stack_arguments(plan, {}),
     )
     return [made]
@@ -211,13 +211,9 @@ def _stack_arguments(plan: Plan, extra_tags: dict[str, str]) -> dict[str, Any]:
         ),
         "permissions_boundary": cdk.PermissionsBoundary.from_name(boundary) if boundary else None,
         # CloudFormation hands a stack's own tags on to all of its resources.
-        "tags": {**_lasting_tags(plan), **extra_tags},
+        "tags": {**plan.lasting_tags, **extra_tags},
         "termination_protection": False,
     }
-
-
-def _lasting_tags(plan: Plan) -> dict[str, str]:
-    return {key: value for key, value in plan.tags if key != LIFETIME_TAG}
 
 
 def _tag(stacks: list[cdk.Stack], plan: Plan) -> None:

@@ -12,6 +12,7 @@ from aws_cdk import aws_logs as logs
 from aws_cdk import aws_s3 as s3
 from constructs import Construct
 
+from stacks.constructs.capacity_association import associate
 from stacks.constructs.engine_task import TaskSurroundings
 from stacks.constructs.fleet_alarms import FleetAlarms, WatchedFleet
 from stacks.constructs.fleet_artifacts import FleetArtifacts
@@ -233,23 +234,16 @@ class FleetStack(cdk.Stack):
         return made
 
     def _associate(self) -> None:
-        """A strategy as the cluster's default as well: a task without one never starts a node."""
         neuron, gpu, compiling = self._neuron, self._gpu, self._compile
-        Association = ecs.CfnClusterCapacityProviderAssociations  # noqa: N806
-        self._association = Association(
+        self._association = associate(
             self,
-            "Association",
-            cluster=self._cluster.ref,
-            capacity_providers=[
-                neuron.provider.ref,
+            self._cluster,
+            by_default=[neuron.provider.ref] if neuron.auto_scaling_group else [],
+            others=[
                 *([gpu.provider.ref] if gpu else []),
                 *([FARGATE] if compiling and compiling.on_fargate else []),
             ],
-            default_capacity_provider_strategy=[
-                Association.CapacityProviderStrategyProperty(capacity_provider=neuron.provider.ref, weight=1)
-            ],
         )
-        fix_logical_id(self._association, "CapacityProviderAssociation")
 
     def _add_rule(self) -> None:
         fleet, balancer = self._fleet, self._balancer
@@ -295,7 +289,7 @@ class FleetStack(cdk.Stack):
 
     def _serve(self) -> None:
         needs = [
-            self._association,
+            *([self._association] if self._association else []),
             self._rule,
             *([self._artifacts.mount_target] if self._artifacts else []),
         ]

@@ -102,7 +102,7 @@ class ImageStack(cdk.Stack):
                 for port, description in (
                     (443, "AWS endpoints and package repositories"),
                     # Signed, and so served without TLS.
-                    (80, "Ubuntu's package archives"),
+                    (80, "Package archives of Ubuntu"),
                 )
             ],
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,13 +42,17 @@ class Image:
         return self.state in _ACTIVE
 
 
-def start(cloud: Cloud, pipeline_arn: str, token: str) -> str:
-    """The ARN of the image. The same token starts nothing a second time; it may be of any length."""
+def start(cloud: Cloud, pipeline_arn: str, token: str, tags: Mapping[str, str]) -> str:
+    """The ARN of the image. The same token starts nothing a second time; it may be of any length.
+
+    `tags` are the image's: those that a pipeline has for its images go on builds that its schedule starts, only.
+    """
     answer = cloud.call(
         _SERVICE,
         "start_image_pipeline_execution",
         imagePipelineArn=pipeline_arn,
         clientToken=_client_token(token),
+        tags=dict(tags),
     )
     arn: str = answer["imageBuildVersionArn"]
     return arn

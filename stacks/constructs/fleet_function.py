@@ -153,11 +153,20 @@ class FleetFunction(Construct):
 
 
 def _code(scope: Construct, payload: str) -> assets.Asset:
-    """The package alone, and of it only what Python reads: the same bytes wherever it was run or tested before."""
     with tempfile.TemporaryDirectory() as directory:
-        package = Path(directory) / payload
-        package.mkdir()
-        for source in sorted((PAYLOADS / payload).glob("*.py")):
-            shutil.copyfile(source, package / source.name)
+        copy_package(payload, Path(directory))
         # The CDK copies it into the assembly at once.
         return assets.Asset(scope, "Code", path=directory)
+
+
+def copy_package(payload: str, directory: Path) -> None:
+    """The package alone, and of it only what Python reads: the same bytes wherever it was run or tested before.
+
+    The CDK's archive keeps modes, and Lambda's user has to be able to read what a careful umask would hide.
+    """
+    package = directory / payload
+    package.mkdir()
+    package.chmod(0o755)
+    for source in sorted((PAYLOADS / payload).glob("*.py")):
+        shutil.copyfile(source, package / source.name)
+        (package / source.name).chmod(0o644)

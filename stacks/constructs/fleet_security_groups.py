@@ -39,7 +39,7 @@ class BalancerSecurityGroup(Construct):
                 )
                 for cidr in place.clients(public=public)
             ],
-            security_group_egress=[_https("The token issuer's keys") if fetches_keys else NOWHERE],
+            security_group_egress=[_https("Keys of the token issuer") if fetches_keys else NOWHERE],
         )
         fix_logical_id(self.group, "BalancerSecurityGroup")
         if public:
@@ -88,7 +88,7 @@ class NodeSecurityGroup(Construct):
             vpc_id=place.vpc_id,
             security_group_ingress=[
                 Group.IngressProperty(
-                    description="The load balancer's requests and health checks",
+                    description="Requests and health checks of the load balancer",
                     ip_protocol="tcp",
                     from_port=ports[0],
                     to_port=ports[1],

@@ -56,7 +56,6 @@ class NodeImagePipeline(Construct):
                 image_log_group_name=log_group_name, pipeline_log_group_name=log_group_name
             ),
             status="ENABLED",
-            image_tags={**self._tags, NODE_IMAGE_TAG: self._version},
         )
         fix_logical_id(self.pipeline, f"Pipeline{self._suffix}")
 

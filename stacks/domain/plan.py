@@ -201,6 +201,11 @@ class Plan:
         )
 
     @property
+    def lasting_tags(self) -> dict[str, str]:
+        """Those that no edit of the environment's lifetime changes: for what a changed tag would replace."""
+        return {key: value for key, value in self.tags if key != LIFETIME_TAG}
+
+    @property
     def node_images(self) -> tuple[str, ...]:
         """The Slurm versions for which the kit builds a node image."""
         built = (c.slurm.version for c in self.clusters if c.slurm and c.slurm.node_image)

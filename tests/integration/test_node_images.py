@@ -58,6 +58,8 @@ def test_built_locked_and_gone(slurm: Pilot) -> None:
     assert tags["neuronkit:environment"] == "pilot"
     assert tags["neuronkit:node-image"] == built["recipe_version"]
     assert tags["neuronkit:slurm-version"] == "25.11"
+    (image,) = images(slurm)
+    assert image["tags"]["neuronkit:environment"] == "pilot", "destroy finds what it may delete by this"
     assert "emulated by the local cloud" in ami["Description"]
     (disk,) = ami["BlockDeviceMappings"]
     assert (ami["RootDeviceName"], disk["Ebs"]["VolumeSize"]) == ("/dev/sda1", 512)

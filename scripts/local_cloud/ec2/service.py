@@ -11,6 +11,7 @@ from scripts.local_cloud.ec2.dependencies import DependencyChecks
 from scripts.local_cloud.ec2.images import Images
 from scripts.local_cloud.ec2.launch_templates import LaunchTemplateVersions
 from scripts.local_cloud.ec2.placement_groups import PlacementGroups
+from scripts.local_cloud.ec2.security_group_texts import SecurityGroupTexts
 
 
 class Ec2(
@@ -20,6 +21,7 @@ class Ec2(
     DependencyChecks,
     Images,
     LaunchTemplateVersions,
+    SecurityGroupTexts,
     EC2Response,
 ):
     pass

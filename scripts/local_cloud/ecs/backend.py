@@ -85,14 +85,22 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
 
     def put_providers(self, request: Mapping[str, Any]) -> Cluster:
         cluster = self.cluster(request["cluster"])
-        dropped = set(cluster.providers) - set(request["capacityProviders"])
+        names = [
+            *provider_rules.associable(request["capacityProviders"], self.providers),
+            *self._managed(cluster),
+        ]
+        dropped = set(cluster.providers) - set(names)
         used = {
             item["capacityProvider"] for service in cluster.active_services for item in service.strategy
         } | {task.provider for task in cluster.tasks if task.status != "STOPPED"}
         if dropped & used:
             raise ResourceInUseException("The specified capacity provider is in use and cannot be removed.")
-        self._associate(cluster, request["capacityProviders"], request["defaultCapacityProviderStrategy"])
+        self._associate(cluster, names, request["defaultCapacityProviderStrategy"])
         return cluster
+
+    def _managed(self, cluster: Cluster) -> list[str]:
+        """Providers of Managed Instances belong to their cluster as long as they live."""
+        return [one.name for one in self.providers.values() if one.cluster_arn == cluster.arn]
 
     def _associate(self, cluster: Cluster, names: Any, strategy: Any) -> None:
         if len(names) > _PROVIDERS_MAX:
@@ -140,7 +148,9 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
         )
         provider = Provider(self.arn(f"capacity-provider/{name}"), name, kept, lower_tags(request))
         if request.get("managedInstancesProvider"):
-            provider.cluster_arn = self.cluster(request["cluster"]).arn
+            cluster = self.cluster(request["cluster"])
+            provider.cluster_arn = cluster.arn
+            cluster.providers.append(name)
         else:
             given = kept["autoScalingGroupProvider"]
             group = provider_rules.check_group(
@@ -169,9 +179,20 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
         return provider
 
     def delete_provider(self, identifier: str) -> Provider:
-        """The call succeeds in any case; a provider that a cluster has says in its description that it stays."""
+        """The call succeeds in any case; a provider that a cluster has says in its description that it stays.
+
+        One of Managed Instances cannot go while they are registered (aws/aws-cdk issue 36071).
+        """
         provider = self.provider(identifier)
+        if provider.cluster_arn and self._registered(provider):
+            provider.update_status = "DELETE_FAILED"
+            provider.update_reason = "The capacity provider cannot be deleted because its container instances are still registered."
+            return provider
         users = self._users(provider.name)
+        if provider.cluster_arn:
+            for cluster in users:
+                cluster.providers.remove(provider.name)
+            users = []
         if users:
             provider.update_status = "DELETE_FAILED"
             provider.update_reason = (
@@ -182,6 +203,10 @@ class EcsBackend(BaseBackend, TaggableResourcesMixin):
             del self.providers[provider.name]
             provider.status, provider.update_status = "INACTIVE", "DELETE_COMPLETE"
         return provider
+
+    def _registered(self, provider: Provider) -> bool:
+        clusters = self.clusters.values()
+        return any(one.provider == provider.name for c in clusters for one in c.instances.values())
 
     # ---- task definitions
 

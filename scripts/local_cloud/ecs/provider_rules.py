@@ -40,6 +40,17 @@ def check_request(request: Mapping[str, Any]) -> None:
         _check_managed_instances(request)
 
 
+def associable(names: Iterable[str], providers: Mapping[str, Provider]) -> list[str]:
+    """What PutClusterCapacityProviders takes."""
+    found = list(names)
+    if any(name in providers and providers[name].cluster_arn for name in found):
+        raise InvalidParameterException(
+            "Cannot associate Managed Instances capacity provider to clusters using this API. Managed Instances capacity "
+            "providers are already associated with the cluster that they were created for."
+        )
+    return found
+
+
 def _check_managed_instances(request: Mapping[str, Any]) -> None:
     if not request.get("cluster"):
         raise InvalidParameterException("A Managed Instances capacity provider needs a cluster.")

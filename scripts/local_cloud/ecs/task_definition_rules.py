@@ -10,6 +10,15 @@ from scripts.local_cloud.ecs.errors import ClientException
 
 _FAMILY = re.compile(r"[A-Za-z0-9_-]{1,255}")
 _HEALTH_CHECK = {"interval": (5, 300), "timeout": (2, 60), "retries": (1, 10), "startPeriod": (0, 300)}
+_NOT_ON_MANAGED_INSTANCES = (
+    "ephemeralStorage",
+    "extraHosts",
+    "hostname",
+    "ipcMode",
+    "links",
+    "sharedMemorySize",
+    "tmpfs",
+)
 _FARGATE_STOP_SECONDS_MAX = 120
 
 
@@ -23,6 +32,7 @@ def check(request: Mapping[str, Any]) -> None:
     if len(set(names)) != len(names):
         raise ClientException("Two containers of the task definition have the same name.")
     _check_fargate(request)
+    _check_managed_instances(request)
     for container in containers:
         _check_container(request, container)
     _check_neuron(request, containers)
@@ -38,6 +48,19 @@ def _check_fargate(request: Mapping[str, Any]) -> None:
     for container in request.get("containerDefinitions") or ():
         if int(container.get("stopTimeout") or 0) > _FARGATE_STOP_SECONDS_MAX:
             raise ClientException("Fargate's stopTimeout is 120 seconds at most.")
+
+
+def _check_managed_instances(request: Mapping[str, Any]) -> None:
+    """ECS developer guide, managed-instances-tasks-services: parameters that are not valid there."""
+    if "MANAGED_INSTANCES" not in (request.get("requiresCompatibilities") or ()):
+        return
+    found = [name for name in _NOT_ON_MANAGED_INSTANCES if request.get(name)]
+    for container in request.get("containerDefinitions") or ():
+        found += [name for name in _NOT_ON_MANAGED_INSTANCES if container.get(name)]
+        linux = container.get("linuxParameters") or {}
+        found += [name for name in _NOT_ON_MANAGED_INSTANCES if linux.get(name)]
+    if found:
+        raise ClientException(f"{found[0]} is not valid for tasks on Amazon ECS Managed Instances.")
 
 
 def _check_container(request: Mapping[str, Any], container: Mapping[str, Any]) -> None:

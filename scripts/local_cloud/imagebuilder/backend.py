@@ -104,7 +104,7 @@ class Backend(BaseBackend):
                 recipe=dict(recipe),
                 infrastructure=dict(self.get(pipeline["infrastructureConfigurationArn"], INFRASTRUCTURE)),
                 distribution=dict(self.get(pipeline["distributionConfigurationArn"], DISTRIBUTION)),
-                tags={**pipeline.get("imageTags", {}), **tags},
+                tags=dict(tags),  # the pipeline's imageTags are for scheduled builds
                 account=self.account_id,
                 region=self.region_name,
             )

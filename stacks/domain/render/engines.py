@@ -180,13 +180,18 @@ def _neuron_container(
         devices=tuple(f"/dev/neuron{index}" for index in place.devices),
         gpus=0,
         capabilities=("IPC_LOCK", "SYS_ADMIN") if is_vllm else ("IPC_LOCK",),
-        shared_memory_mib=SHARED_MEMORY_MIB if fleet.settings.tensor_parallel > 1 else None,
+        shared_memory_mib=SHARED_MEMORY_MIB if _may_share_memory(fleet) else None,
         memory_reservation_mib=place.memory_mib,
         port=place.port,
         security_note=SECURITY_NOTE if is_vllm else ENCODER_NOTE,
     )
     variables = {**_neuron_variables(fleet, place), **more}
     return _container(plan, fleet, _image(fleet, fleet.image), script, variables, hardware)
+
+
+def _may_share_memory(fleet: FleetPlan) -> bool:
+    """ECS refuses it on Managed Instances (ECS developer guide, managed-instances-tasks-services)."""
+    return fleet.settings.tensor_parallel > 1 and fleet.settings.runs_on == "ec2"
 
 
 def _container(

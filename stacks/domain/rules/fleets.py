@@ -17,6 +17,7 @@ from stacks.domain.rules.node_blocks import (
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
 NOTHING_TO_MAKE = "NK700"
+RESERVED_PROVIDER_PREFIXES = ("aws", "ecs", "fargate")
 SPOT_NOTICE_SECONDS = 120
 SCALE_IN_MINUTES = 15
 IMAGE_ROOM_GIB = 100
@@ -42,6 +43,19 @@ def something_is_made(facts: Facts) -> Iterator[Problem]:
         )
 
 
+def providers_can_be_named(facts: Facts) -> Iterator[Problem]:
+    """CloudFormation makes a capacity provider's name from its stack's, which begins with the environment's."""
+    name = facts.environment.name
+    if facts.environment.fleets and name.lower().startswith(RESERVED_PROVIDER_PREFIXES):
+        yield Problem(
+            ("name",),
+            repr(name),
+            f"with fleets: names that do not begin with {', '.join(RESERVED_PROVIDER_PREFIXES)}",
+            "ECS refuses capacity providers whose name begins so, and CloudFormation names them after the environment",
+            "put another word in front",
+        )
+
+
 def managed_instances_are_not_reserved(facts: Facts) -> Iterator[Problem]:
     for block in neuron_blocks(facts.environment):
         kind = capacity_kind_of(facts, block)
@@ -53,6 +67,22 @@ def managed_instances_are_not_reserved(facts: Facts) -> Iterator[Problem]:
             "capacity of kind on-demand or spot",
             "Managed Instances use reservations by a group of them only, and no capacity blocks; the file names single ones",
             "write runs_on: ec2, or take other capacity",
+        )
+
+
+def managed_instances_have_little_shared_memory(facts: Facts) -> Iterator[Problem]:
+    for block in neuron_blocks(facts.environment):
+        if not _is_managed(facts, block.name, block.kind):
+            continue
+        if facts.environment.fleets[block.name].tensor_parallel == 1:
+            continue
+        yield Problem(
+            (*block.path, "runs_on"),
+            "managed-instances",
+            "ec2 for engines that use several processes",
+            "ECS lets no task ask for shared memory there, and the processes of an engine with tensor_parallel above 1 talk "
+            "through /dev/shm; whether its default is enough is not known",
+            "write runs_on: ec2, or try it and suppress this",
         )
 
 
@@ -313,6 +343,8 @@ def custom_engines_tell_their_load(facts: Facts) -> Iterator[Problem]:
 
 RULES = (
     Rule("NK791", Severity.WARNING, "image whose load nobody knows", "the node stays on for its lifetime, while the file promises zero", "this kit: exporter", custom_engines_tell_their_load),
+    Rule("NK793", Severity.ERROR, "environment named like ECS's own", "the deploy of each fleet would be rolled back", "botocore 1.44.8 ecs (CreateCapacityProvider name)", providers_can_be_named),
+    Rule("NK794", Severity.WARNING, "shared memory on Managed Instances", "a replica that runs out of it fails under load", "ECS developer guide, managed-instances-tasks-services", managed_instances_have_little_shared_memory),
     Rule(NOTHING_TO_MAKE, Severity.ERROR, "nothing to make", "an environment is training nodes, serving nodes, or both", DESIGN_SOURCE, something_is_made),
     Rule("NK701", Severity.ERROR, "Managed Instances on reserved capacity", "the instances would be bought beside the reservation, which is paid all the same", MANAGED_SOURCE, managed_instances_are_not_reserved),
     Rule("NK702", Severity.WARNING, "a fleet that ends with its block", "clients get errors from then on", BLOCK_SOURCE, a_block_ends),

@@ -107,6 +107,24 @@ def test_ec2_refuses_to_delete_what_is_in_use(session: boto3.Session) -> None:
     ec2.delete_vpc(VpcId=vpc)
 
 
+@pytest.mark.parametrize("text", ["Ubuntu's archives", "caf\u00e9", "a" * 256, 'say "hi"', "a\u2014b"])
+def test_ec2_takes_few_characters_in_what_describes_a_group(session: boto3.Session, text: str) -> None:
+    ec2 = session.client("ec2")
+    vpc = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    with pytest.raises(ClientError, match="Invalid security group description"):
+        ec2.create_security_group(GroupName="x", Description=text, VpcId=vpc)
+    group = ec2.create_security_group(GroupName="x", Description="a-b (c): d/e, f_1", VpcId=vpc)["GroupId"]
+    ports = {"IpProtocol": "tcp", "FromPort": 1, "ToPort": 1}
+    by_range = {**ports, "IpRanges": [{"CidrIp": "10.0.0.0/8", "Description": text}]}
+    by_group = {**ports, "UserIdGroupPairs": [{"GroupId": group, "Description": text}]}
+    for authorize in (ec2.authorize_security_group_ingress, ec2.authorize_security_group_egress):
+        for rule in (by_range, by_group):
+            with pytest.raises(ClientError, match="Invalid rule description"):
+                authorize(GroupId=group, IpPermissions=[rule])
+    ec2.delete_security_group(GroupId=group)
+    ec2.delete_vpc(VpcId=vpc)
+
+
 def test_tags_go_with_what_they_were_on(session: boto3.Session) -> None:
     ec2 = session.client("ec2")
     tags = [{"ResourceType": "volume", "Tags": [{"Key": "kit", "Value": "x"}]}]

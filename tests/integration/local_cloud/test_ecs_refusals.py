@@ -52,6 +52,19 @@ class Fleet(Network):
         given = {"autoScalingGroupArn": group, "managedScaling": scaling or {}, **more}
         return self.ecs.create_capacity_provider(name=name, autoScalingGroupProvider=given)
 
+    def managed(self, name: str) -> str:
+        template = {
+            "ec2InstanceProfileArn": "arn:aws:iam::123456789012:instance-profile/nodes",
+            "networkConfiguration": {"subnets": self.subnets},
+            "instanceRequirements": {
+                "vCpuCount": {"min": 1}, "memoryMiB": {"min": 1}, "allowedInstanceTypes": ["inf2.xlarge"],
+            },
+        }  # fmt: skip
+        role = "arn:aws:iam::123456789012:role/infrastructure"
+        given = {"infrastructureRoleArn": role, "instanceLaunchTemplate": template}
+        self.ecs.create_capacity_provider(name=name, cluster="c", managedInstancesProvider=given)
+        return name
+
     def associate(self, *names: str, cluster: str = "c") -> Any:
         strategy = [{"capacityProvider": names[0], "weight": 1}] if names else []
         return self.ecs.put_cluster_capacity_providers(
@@ -189,6 +202,15 @@ def _delete_above_zero(fleet: Fleet) -> None:
      "instance protection from scale in enabled"),
     ("a name in use", lambda f: f.provider("scaled", f.group("g6")), CLIENT, "already exists"),
     ("an association with what is not there", lambda f: f.associate("scaled", "x"), INVALID, "was not found"),
+    ("an association with Managed Instances", lambda f: f.associate("scaled", "fixed", f.managed("m1")), INVALID,
+     "Cannot associate Managed Instances capacity provider to clusters using this API."),
+    ("shared memory on Managed Instances", lambda f: f.define(
+        "m", requiresCompatibilities=["MANAGED_INSTANCES"], networkMode="host",
+        containerDefinitions=[{**CONTAINER, "linuxParameters": {"sharedMemorySize": 64}}]), CLIENT,
+     "sharedMemorySize is not valid"),
+    ("a host name on Managed Instances", lambda f: f.define(
+        "m", requiresCompatibilities=["MANAGED_INSTANCES"], networkMode="host",
+        containerDefinitions=[{**CONTAINER, "hostname": "a"}]), CLIENT, "hostname is not valid"),
     ("21 providers", lambda f: f.associate("scaled", *(f"p{n}" for n in range(20))), INVALID,
      "The maximum number of capacity providers per cluster has been exceeded."),
     ("dropping what a service uses", lambda f: f.associate("fixed"), "ResourceInUseException",

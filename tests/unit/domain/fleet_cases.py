@@ -286,6 +286,14 @@ CASES: Rows = {
         ],
         [fallback(), fallback(instance_type="g6.xlarge"), fleet(fallback={**GPU, "instance_type": "g6e.48xlarge", "gpus_per_replica": 8}, model=model(parameters_billions=70))],
     ),
+    "NK794": (
+        [(large(runs_on="managed-instances"), f"{CHAT}.runs_on")],
+        [large(), encoder(runs_on="managed-instances")],
+    ),
+    "NK793": (
+        [({**fleet(), "name": name}, "name") for name in ("ecs-pilot", "aws-chat", "fargate", "awsome")],
+        [{"name": "ecs-pilot"}, {**fleet(), "name": "my-ecs"}, {**fleet(), "name": "farm"}],
+    ),
     "NK791": (
         [(custom(replicas={"minimum": 1, "maximum": 2}), f"{CHAT}.engine"), (custom(scale_to_zero={"idle_minutes": 30}, replicas={"minimum": 0, "maximum": 1}), f"{CHAT}.engine")],
         [custom(), custom(replicas={"minimum": 2, "maximum": 2}), fleet(replicas={"minimum": 1, "maximum": 2})],
@@ -365,8 +373,14 @@ FURTHER: Rows = {
     ),
     "NK218": ([({**ALONE, **BLOCK, **fleet()}, f"{CHAT}.capacity")], [fleet(), {**ALONE, **BLOCK, **trn2()}]),
     "NK221": (
-        [({**ALONE, **fleet(replicas={"maximum": 115}), "network.cidr": "10.42.0.0/24"}, "network.cidr")],
-        [{**ALONE, **fleet(replicas={"maximum": 114}), "network.cidr": "10.42.0.0/24"}],
+        [
+            ({**ALONE, **fleet(replicas={"maximum": 115}), "network.cidr": "10.42.0.0/24"}, "network.cidr"),
+            ({**ALONE, **fleet(runs_on="managed-instances", replicas={"maximum": 58}), "network.cidr": "10.42.0.0/24"}, "network.cidr"),
+        ],
+        [
+            {**ALONE, **fleet(replicas={"maximum": 114}), "network.cidr": "10.42.0.0/24"},
+            {**ALONE, **fleet(runs_on="managed-instances", replicas={"maximum": 57}), "network.cidr": "10.42.0.0/24"},
+        ],
     ),
     "NK248": ([({**ALONE, **fleet(), "software": {"ami": "ami-0123456789abcdef0"}}, "software.ami")], [{**ALONE, **fleet(), **ami("2.26")}]),
     "NK249": ([({**ALONE, **fleet(), "software": {"ami": "/aws/service/eks/optimized-ami/1.34/x/recommended/image_id"}}, "software.ami")], [fleet()]),

@@ -1,12 +1,15 @@
 """What scales, wakes and falls back, and what raises an alarm: who owns what, and what each may do."""
 
 import json
+import os
 import re
+import stat
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stacks.constructs.fleet_function import PAYLOADS
+from stacks.constructs.fleet_function import PAYLOADS, copy_package
 from stacks.domain import names
 from stacks.domain.fleet_plan import FleetPlan
 from tests.fleet_plans import FLEET_PLANS
@@ -256,3 +259,15 @@ class TestOutputs:
         separator, parts = fleet("fleet-slices")["Outputs"][names.OUTPUT_SERVICES]["Value"]["Fn::Join"]
         assert separator == ","
         assert [each["Fn::GetAtt"][0] for each in parts] == [f"Slice{index}xService" for index in range(4)]
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o077, 0o007])
+def test_a_careful_umask_does_not_hide_code_from_lambda(umask: int, tmp_path: Path) -> None:
+    before = os.umask(umask)
+    try:
+        copy_package("waker", tmp_path)
+    finally:
+        os.umask(before)
+    modes = {path.suffix: stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "waker").iterdir()}
+    assert modes == {".py": 0o644}
+    assert stat.S_IMODE((tmp_path / "waker").stat().st_mode) == 0o755

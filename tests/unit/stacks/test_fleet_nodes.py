@@ -94,7 +94,9 @@ def test_protection_is_off_on_both_sides_so_that_the_stack_can_be_deleted(plan: 
 
 
 @every_fleet
-def test_every_provider_is_associated_and_the_default_strategy_is_neurons(plan: str) -> None:
+def test_every_provider_on_ec2_is_associated_and_the_default_strategy_is_neurons(plan: str) -> None:
+    if plan == "fleet-managed":
+        return
     association = the_one(fleet(plan), "AWS::ECS::ClusterCapacityProviderAssociations")
     made = [{"Ref": id_} for id_ in resources(fleet(plan), "AWS::ECS::CapacityProvider")]
     assert [each for each in association["CapacityProviders"] if each != "FARGATE"] == made
@@ -126,6 +128,15 @@ def test_on_spot_nodes_drain_before_they_are_taken_away() -> None:
     assert spot["InstanceMarketOptions"] == {"MarketType": "spot"}
     assert "ECS_ENABLE_SPOT_INSTANCE_DRAINING=true" in str(spot["UserData"])
     assert "SPOT_INSTANCE_DRAINING" not in str(launch_data("fleet-inf2")["UserData"])
+
+
+def test_a_provider_of_managed_instances_is_nowhere_associated_by_hand() -> None:
+    """It is its cluster's when it is made, and PutClusterCapacityProviders refuses it."""
+    assert not resources(fleet("fleet-managed"), "AWS::ECS::ClusterCapacityProviderAssociations")
+    assert part("fleet-managed", "NodesCapacityProvider")["ClusterName"]
+    for task in resources(fleet("fleet-managed"), "AWS::ECS::TaskDefinition").values():
+        for container in task["Properties"]["ContainerDefinitions"]:
+            assert "SharedMemorySize" not in container.get("LinuxParameters", {})
 
 
 def test_managed_instances_have_one_type_a_disk_and_roles_that_pass_only_each_other() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -38,6 +39,26 @@ def test_a_stack_stays_far_below_the_limits(plan: str, stack: str) -> None:
         # Many small resources: as many tags as a file may have, of half the length that one may have.
         longest = LONGEST_ASCII_TAG_BYTES / 2
     assert len(text.encode()) + times_tagged * TAGS_MAX * longest < TEMPLATE_BYTES_MAX
+
+
+SECURITY_GROUP_TEXT = re.compile(r"[a-zA-Z0-9. _\-:/()#,@\[\]+=&;{}!$*]{0,255}")
+"""EC2, CreateSecurityGroup and IpRange: no apostrophe, for one."""
+IAM_TEXT = re.compile(r"[\t\n\r\x20-\x7e\xa1-\xff]{0,1000}")
+
+
+@pytest.mark.parametrize(("plan", "stack"), synthesized.every_stack())
+def test_descriptions_have_only_characters_that_aws_takes(plan: str, stack: str) -> None:
+    for resource in synthesized.template(plan, stack)["Resources"].values():
+        properties = resource.get("Properties", {})
+        if resource["Type"].startswith("AWS::EC2::SecurityGroup"):
+            rules = [*properties.get("SecurityGroupIngress", ()), *properties.get("SecurityGroupEgress", ())]
+            for text in [
+                properties.get("GroupDescription", ""),
+                *(r.get("Description", "") for r in [properties, *rules]),
+            ]:
+                assert SECURITY_GROUP_TEXT.fullmatch(text), text
+        elif resource["Type"].startswith("AWS::IAM::"):
+            assert IAM_TEXT.fullmatch(properties.get("Description", ""))
 
 
 def test_as_many_slices_as_a_node_takes_stay_below_the_limits() -> None:

@@ -93,8 +93,11 @@ class ClusterCapacityProviderAssociations(ResourceType):
     properties = split_words("Cluster CapacityProviders DefaultCapacityProviderStrategy")
 
     def create(self, request: Request) -> Created:
-        described = request.client("ecs").describe_clusters(clusters=[request["Cluster"]])["clusters"]
-        if described and described[0]["capacityProviders"]:
+        ecs = request.client("ecs")
+        described = ecs.describe_clusters(clusters=[request["Cluster"]])["clusters"]
+        names = described[0]["capacityProviders"] if described else []
+        found = ecs.describe_capacity_providers(capacityProviders=names)["capacityProviders"] if names else []
+        if any(provider["type"] != "MANAGED_INSTANCES" for provider in found):
             raise ResourceError(f"The cluster {request['Cluster']} already has capacity providers.")
         self._put(request)
         return Created(request["Cluster"])
