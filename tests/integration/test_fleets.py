@@ -67,9 +67,13 @@ def test_a_fleet_from_the_starter_to_nothing_left(fleet_pilot: Pilot) -> None:
     assert "replicas of service" in refused.stdout
     gone = pilot.json("destroy", "--yes")
     assert gone["leftovers"] == []
-    assert {"replicas of service", "EFS file system", "stack", "bucket"} == {
-        one["kind"] for one in gone["deleted"]
-    }
+    assert {
+        "replicas of service",
+        "nodes of Auto Scaling group",
+        "EFS file system",
+        "stack",
+        "bucket",
+    } == {one["kind"] for one in gone["deleted"]}
     assert set(pilot.stack_states()) == {"CDKToolkit"}
     assert pilot.json("leftovers")["leftovers"] == []
 
@@ -77,6 +81,7 @@ def test_a_fleet_from_the_starter_to_nothing_left(fleet_pilot: Pilot) -> None:
 STEPS = [
     lost("ecs", "DescribeServices"),
     lost("ecs", "UpdateService"),
+    lost("autoscaling", "UpdateAutoScalingGroup"),
     lost("cloudformation", "DeleteStack"),
     held("AWS::ECS::Service", "delete"),
     held("AWS::AutoScaling::AutoScalingGroup", "delete"),

@@ -56,7 +56,8 @@ def refresh(backend: EcsBackend, cluster: Cluster) -> None:
 def _running(backend: EcsBackend, cluster: Cluster) -> set[str]:
     """Registered instances that still run: those that wait for their end, and those whose provider is gone."""
     ec2 = ec2_backends[backend.account_id][backend.region_name]
-    found = (ec2.get_instance_by_id(id_) for id_, one in cluster.instances.items() if not one.managed)
+    with runtime.current().moto_lock:
+        found = [ec2.get_instance_by_id(id_) for id_, one in cluster.instances.items() if not one.managed]
     return {one.id for one in found if one is not None and one.state in ("pending", "running")}
 
 
