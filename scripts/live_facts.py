@@ -106,6 +106,7 @@ def collect(
         concurrency = one(lambda_functions.concurrency) if controllers(plan) else None
         deployed = {c.stack: one(_is_deployed, c) for c in controllers(plan)}
         subnets = {id_: one(ec2_networks.find_subnet, id_, plan.name) for id_ in subnet_ids(environment)}
+        acls = each(ec2_networks.find_acl, subnet_ids(environment))
         groups = each(ec2_networks.find_group, _given(network.security_group_id))
         groups |= each(ec2_networks.find_default_group, _given(vpc))
         endpoints = one(ec2_networks.find_endpoints, vpc) if vpc else None
@@ -127,6 +128,7 @@ def collect(
             lambda_concurrency=concurrency.result() if concurrency else NOT_ASKED,
             controllers=_results(deployed),
             subnets=_results(subnets),
+            acls=_results(acls),
             security_groups=_results(groups),
             endpoints=endpoints.result() if endpoints else NOT_ASKED,
             vpc_dns=dns.result() if dns else NOT_ASKED,

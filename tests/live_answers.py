@@ -8,9 +8,11 @@ from typing import Any
 
 from stacks.domain.catalog import load_catalog
 from stacks.domain.live import (
+    AclEntry,
     BlockHealth,
     GroupRule,
     LambdaConcurrency,
+    LiveAcl,
     LiveAmi,
     LiveEndpoint,
     LiveFacts,
@@ -90,6 +92,25 @@ def balancer_subnet(number: int, **more: Any) -> LiveSubnet:
     return subnet(**{**place, "cidr": f"10.0.{number + 1}.0/24", **more})
 
 
+def entry(
+    cidr: str = "0.0.0.0/0",
+    *,
+    egress: bool,
+    allows: bool = True,
+    protocol: str = "-1",
+    ports: tuple[int, int] | None = None,
+) -> AclEntry:
+    first, last = ports or (None, None)
+    return AclEntry(egress, allows, protocol, first, last, cidr)
+
+
+def acl(*entries: AclEntry) -> LiveAcl:
+    """EC2's own one for a VPC, unless others are given; the last ones are in every ACL."""
+    own = (entry(egress=True), entry(egress=False))
+    rest = (entry(egress=True, allows=False), entry(egress=False, allows=False))
+    return LiveAcl("acl-0123456789abcdef0", (*(entries or own), *rest))
+
+
 def gateway(service: str = "s3", *route_table_ids: str) -> LiveEndpoint:
     """Of the nodes' subnet, unless others are given."""
     return LiveEndpoint(service, True, frozenset(route_table_ids or (ROUTE_TABLE,)), False)
@@ -144,6 +165,7 @@ def in_order(plan: Plan, **changes: Any) -> LiveFacts:
         controllers={c.stack: False for c in controllers(plan)},
         subnets={SUBNET: subnet(), **{s.id: s for s in (balancer_subnet(0), balancer_subnet(1))}},
         security_groups={GROUP: group(), VPC: default_group()},
+        acls={id_: acl() for id_ in (SUBNET, *BALANCER_SUBNETS)},
         endpoints=(),
         vpc_dns=VpcDns(support=True, hostnames=True),
     )

@@ -7,7 +7,15 @@ from typing import Any
 
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
-from stacks.domain.live import GroupRule, LiveEndpoint, LiveSecurityGroup, LiveSubnet, VpcDns
+from stacks.domain.live import (
+    AclEntry,
+    GroupRule,
+    LiveAcl,
+    LiveEndpoint,
+    LiveSecurityGroup,
+    LiveSubnet,
+    VpcDns,
+)
 from stacks.domain.names import ENVIRONMENT_TAG
 
 _SERVICE = "ec2"
@@ -37,6 +45,28 @@ def find_subnet(cloud: Cloud, subnet_id: str, environment: str) -> LiveSubnet | 
         gives_public_addresses=raw.get("MapPublicIpOnLaunch", False),
         route_table_id=table.get("RouteTableId", ""),
         default_route_target=_target_of(table),
+    )
+
+
+def find_acl(cloud: Cloud, subnet_id: str) -> LiveAcl | None:
+    """Every subnet has one; None where there is no such subnet."""
+    filters = [{"Name": "association.subnet-id", "Values": [subnet_id]}]
+    found = next(cloud.pages(_SERVICE, "describe_network_acls", "NetworkAcls", Filters=filters), None)
+    if found is None:
+        return None
+    entries = sorted(found.get("Entries") or (), key=lambda entry: entry.get("RuleNumber", 0))
+    return LiveAcl(found["NetworkAclId"], tuple(_acl_entry(raw) for raw in entries if raw.get("CidrBlock")))
+
+
+def _acl_entry(raw: dict[str, Any]) -> AclEntry:
+    ports = raw.get("PortRange") or {}
+    return AclEntry(
+        is_egress=raw.get("Egress", False),
+        allows=raw.get("RuleAction") == "allow",
+        protocol=raw.get("Protocol", ""),
+        from_port=ports.get("From"),
+        to_port=ports.get("To"),
+        cidr=raw["CidrBlock"],
     )
 
 

@@ -102,6 +102,25 @@ class LiveSubnet:
 
 
 @dataclass(frozen=True, slots=True)
+class AclEntry:
+    """Of IPv4. `protocol` "-1" is all; ports are None where the protocol has none."""
+
+    is_egress: bool
+    allows: bool
+    protocol: str
+    from_port: int | None
+    to_port: int | None
+    cidr: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveAcl:
+    id: str
+    entries: tuple[AclEntry, ...]
+    """In EC2's order: of those that fit, the first one decides. What none fits is stopped."""
+
+
+@dataclass(frozen=True, slots=True)
 class LiveEndpoint:
     """A way to one service of AWS that needs no internet."""
 
@@ -196,6 +215,8 @@ class LiveFacts:
     controllers: Mapping[str, Answer[bool]] = field(default_factory=dict)
     """Whether such a controller is deployed, by its stack's name."""
     subnets: Mapping[str, Answer[LiveSubnet | None]] = field(default_factory=dict)
+    acls: Mapping[str, Answer[LiveAcl | None]] = field(default_factory=dict)
+    """Network ACLs, by the id of their subnet."""
     security_groups: Mapping[str, Answer[LiveSecurityGroup | None]] = field(default_factory=dict)
     """By id; by the VPC's id its default group."""
     endpoints: Answer[tuple[LiveEndpoint, ...]] = NOT_ASKED

@@ -68,6 +68,24 @@ def make_balancer_subnet(pilot: Pilot, theirs: Theirs, cidr: str, zone_id: str) 
     return id_
 
 
+def put_under_an_acl_that_stops_all(pilot: Pilot, theirs: Theirs, subnet: str) -> str:
+    """A new one has no entries but the last. Returns the one that it was under."""
+    made = pilot.client("ec2").create_network_acl(VpcId=theirs.vpc)
+    return put_under(pilot, subnet, made["NetworkAcl"]["NetworkAclId"])
+
+
+def put_under(pilot: Pilot, subnet: str, acl: str) -> str:
+    ec2 = pilot.client("ec2")
+    of_subnet = [{"Name": "association.subnet-id", "Values": [subnet]}]
+    (found,) = ec2.describe_network_acls(Filters=of_subnet)["NetworkAcls"]
+    (association,) = (one for one in found["Associations"] if one["SubnetId"] == subnet)
+    ec2.replace_network_acl_association(
+        AssociationId=association["NetworkAclAssociationId"], NetworkAclId=acl
+    )
+    before: str = found["NetworkAclId"]
+    return before
+
+
 def bring(pilot: Pilot, theirs: Theirs, balancer_subnets: Sequence[str] = ()) -> None:
     """The starter's file with their network in the place of a new one."""
     ids = f"vpc: {theirs.vpc}\n  subnet_id: {theirs.subnet}\n  security_group_id: {theirs.group}\n"
@@ -137,8 +155,11 @@ def test_a_fleet_s_load_balancer_lies_where_its_replicas_are_or_nothing_is_made(
     assert "Target.NotInUse" in refused
     assert set(pilot.stack_states()) == {"CDKToolkit"}
     pilot.file.write_text(pilot.file.read_text().replace(second, right))
-    without_names = pilot.run("check", "--live")
-    assert "[NK380]" in without_names.stdout + without_names.stderr
+    open_acl = put_under_an_acl_that_stops_all(pilot, theirs, right)
+    warned = pilot.run("check", "--live")
+    assert "[NK380]" in warned.stdout + warned.stderr
+    assert "[NK381]" in warned.stdout + warned.stderr
+    put_under(pilot, right, open_acl)
     pilot.client("ec2").modify_vpc_attribute(VpcId=theirs.vpc, EnableDnsHostnames={"Value": True})
     checked = pilot.run("check", "--live")
     assert "[NK3" not in checked.stdout + checked.stderr

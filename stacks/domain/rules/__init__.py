@@ -27,6 +27,7 @@ from stacks.domain.rules import (
     limits,
     literal_words,
     live_account,
+    live_acls,
     live_balancers,
     live_functions,
     live_groups,
@@ -71,6 +72,7 @@ LIVE_RULES: tuple[Rule, ...] = (
     *live_ways_out.RULES,
     *live_groups.RULES,
     *live_balancers.RULES,
+    *live_acls.RULES,
     *slurm_versions.LIVE_RULES,
     *node_images.LIVE_RULES,
 )

@@ -6,7 +6,7 @@ Fleets ask nothing of it: their nodes have groups of the kit's own as well, and 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stacks.domain.findings import Severity
@@ -14,6 +14,7 @@ from stacks.domain.live import GroupRule, LiveSecurityGroup, known
 from stacks.domain.network_interfaces import is_more_than_the_usual
 from stacks.domain.plan import ClusterPlan
 from stacks.domain.rules.live_network import GROUP, both_answers, group_answers, node_subnet
+from stacks.domain.rules.ports import Ports, in_words, without
 from stacks.domain.rules.rule import Facts, Need, Problem, Rule
 
 EFA_SOURCE = (
@@ -33,8 +34,6 @@ HTTPS_PORT = 443
 OPEN_RANGE = "0.0.0.0/0"
 PREFIX_LIST = "pl-"
 
-Ports = tuple[int, int]
-"""The first and the last one."""
 SLURM_PORTS: tuple[Ports, ...] = ((6817, 6819), (60001, 63000))
 """slurmctld, slurmd, slurmdbd; srun."""
 STORAGE_PORTS: dict[str, tuple[Ports, ...]] = {"efs": ((2049, 2049),), "lustre": ((988, 988), (1018, 1023))}
@@ -163,27 +162,12 @@ def _closed(facts: Facts, group: LiveSecurityGroup, ports: tuple[Ports, ...]) ->
     words, perhaps = [], []
     for word, is_egress in (("from", False), ("to", True)):
         rules = [rule for rule in group.rules if rule.is_egress is is_egress and _takes_tcp(rule)]
-        missing = _without(ports, (_ports(rule) for rule in rules if _is_peer(facts, rule, group)))
+        missing = without(ports, (_ports(rule) for rule in rules if _is_peer(facts, rule, group)))
         if missing:
-            words.append(f"{_in_words(missing)} {word}")
+            words.append(f"{in_words(missing)} {word}")
             lists = (_ports(rule) for rule in rules if rule.peer.startswith(PREFIX_LIST))
-            perhaps.append(not _without(missing, lists))
+            perhaps.append(not without(missing, lists))
     return Closed(" and ".join(words), perhaps=bool(perhaps) and all(perhaps))
-
-
-def _without(ports: tuple[Ports, ...], open_: Iterable[Ports]) -> tuple[Ports, ...]:
-    for first, last in open_:
-        ports = tuple(
-            part
-            for low, high in ports
-            for part in ((low, min(high, first - 1)), (max(low, last + 1), high))
-            if part[0] <= part[1]
-        )
-    return ports
-
-
-def _in_words(ports: tuple[Ports, ...]) -> str:
-    return ", ".join(str(low) if low == high else f"{low}-{high}" for low, high in ports)
 
 
 def _is_peer(facts: Facts, rule: GroupRule, group: LiveSecurityGroup) -> bool:

@@ -14,6 +14,7 @@ from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, ThrottledError
 from stacks.domain.errors import WorldError
 from stacks.domain.live import (
+    AclEntry,
     GroupRule,
     LambdaConcurrency,
     LiveAmi,
@@ -211,6 +212,17 @@ def test_a_subnet_s_own_addresses_are_those_of_this_environment(stubbed: Stubbed
     ]
     stub("ec2").add_response(found.method, found.answer, {"Filters": filters})
     assert ec2_networks.find_subnet(cloud, SUBNET, "pilot") is not None
+
+
+def test_an_acl_s_entries_of_ipv4_are_in_the_order_in_which_they_decide(stubbed: Stubbed) -> None:
+    found = ec2_networks.find_acl(replay(stubbed, "acl"), SUBNET)
+    assert found is not None
+    assert found.entries == (
+        AclEntry(False, True, "6", 1024, 65535, "10.0.0.0/8"),
+        AclEntry(True, True, "-1", None, None, "0.0.0.0/0"),
+        AclEntry(False, False, "-1", None, None, "0.0.0.0/0"),
+    )
+    assert ec2_networks.find_acl(replay(stubbed, "acls-none"), SUBNET) is None
 
 
 def test_endpoints_are_those_in_use_by_their_services_names(stubbed: Stubbed) -> None:

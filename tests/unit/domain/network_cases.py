@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stacks.domain.live import CouldNotAsk, GroupRule, LiveStack, VpcDns
+from stacks.domain.live import AclEntry, CouldNotAsk, GroupRule, LiveStack, VpcDns
 from tests.live_answers import (
     BALANCER_SUBNETS,
     BROUGHT,
@@ -15,9 +15,11 @@ from tests.live_answers import (
     SELF_RULES,
     SUBNET,
     VPC,
+    acl,
     balancer_subnet,
     default_group,
     endpoints,
+    entry,
     gateway,
     group,
     rule,
@@ -64,6 +66,12 @@ def there(*names: str) -> dict[str, Any]:
     return {"stacks": tuple(LiveStack(name, "CREATE_COMPLETE", "pilot") for name in names)}
 
 
+def acls(*of_nodes: AclEntry, **of_balancers: tuple[AclEntry, ...]) -> dict[str, Any]:
+    """By the number of a load balancer's subnet."""
+    others = {id_: acl(*of_balancers.get(str(n), ())) for n, id_ in enumerate(BALANCER_SUBNETS)}
+    return {"acls": {SUBNET: acl(*of_nodes), **others}}
+
+
 def groups(brought: Any = None, default: Any = None) -> dict[str, Any]:
     return {"security_groups": {GROUP: brought or group(), VPC: default or default_group()}}
 
@@ -80,6 +88,7 @@ def closed_but(*rules: GroupRule) -> dict[str, Any]:
 
 
 WITHOUT_OUT = {"default_route_target": ""}
+INWARD, OUTWARD = (entry(egress=False),), (entry(egress=True),)
 IGW = {"default_route_target": "igw-0123456789abcdef0"}
 
 LIVE_CASES: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
@@ -241,6 +250,30 @@ LIVE_CASES: dict[str, tuple[list[tuple[Case, str]], list[Case]]] = {
             (PLAIN_SMALL, groups(group(*tcp((0, 65535)), OPEN_EGRESS))),
             ({**BROUGHT, NODES: 1, "jobs": {}}, groups(group(OPEN_EGRESS))),
             (FLEET, closed_but()),
+        ],
+    ),
+    "NK381": (
+        [
+            ((BROUGHT, acls(entry(egress=True))), HERE),
+            ((BROUGHT, acls(entry(egress=False))), HERE),
+            ((BROUGHT, acls(*INWARD, entry("10.0.0.0/8", egress=True))), HERE),
+            ((BROUGHT, acls(*INWARD, entry(egress=True, protocol="17"))), HERE),
+            ((BROUGHT, acls(*INWARD, entry(egress=True, allows=False, protocol="6", ports=(443, 443)), entry(egress=True))), HERE),
+            ((BROUGHT, acls(*OUTWARD, entry(egress=False, protocol="6", ports=(443, 50000)))), HERE),
+            ((FLEET, acls(*OUTWARD, entry(egress=False, protocol="6", ports=(32768, 65535)))), HERE),
+            ((FLEET, acls(**{"1": (*INWARD, entry(egress=True, protocol="6", ports=(443, 443)))})), SECOND),
+            ((FLEET, acls(**{"0": (entry("10.0.0.0/25", egress=False), *OUTWARD)})), FIRST),
+            ((PUBLIC, {**both(**IGW), **acls(**{"0": (entry("10.0.0.0/8", egress=False), *OUTWARD)})}), FIRST),
+        ],
+        [
+            (BROUGHT, {}),
+            (PUBLIC, both(**IGW)),
+            (BROUGHT, acls(entry(egress=True, protocol="6", ports=(443, 443)), entry(egress=False, protocol="6", ports=(1024, 65535)))),
+            (BROUGHT, acls(entry("198.51.100.0/24", egress=True, allows=False), *OUTWARD, *INWARD)),
+            (BROUGHT, acls(*INWARD, entry(egress=True, protocol="6", ports=(1, 443)), entry(egress=True, allows=False))),
+            (BROUGHT, {**at(default_route_target=""), **acls(entry("10.0.0.0/8", egress=True), entry("10.0.0.0/8", egress=False))}),
+            (FLEET, acls(**{"0": (entry("10.0.0.0/8", egress=True), entry("10.0.0.0/8", egress=False))})),
+            (BROUGHT_FOR_FLEETS, acls(**{"0": (entry(egress=True),)})),
         ],
     ),
     "NK380": (

@@ -37,6 +37,7 @@ from tests.live_answers import (
     ami,
     as_assumed,
     block,
+    entry,
     in_order,
     reservation,
 )
@@ -476,6 +477,13 @@ def test_without_a_way_out_what_is_missing_is_named(
     assert fix in found_fault.fix
 
 
+def test_an_acl_that_stops_answers_says_which(tmp_path: Path) -> None:
+    entries = (*network_cases.OUTWARD, entry(egress=False, protocol="6", ports=(443, 40_000)))
+    found_fault = only("NK381", (network_cases.FLEET, network_cases.acls(*entries)), tmp_path)
+    assert "stops answers to nodes (TCP 40001-60999 from 0.0.0.0/0)" in found_fault.message
+    assert "requests" not in found_fault.message
+
+
 def test_dns_that_is_off_is_named_with_the_command_that_turns_it_on(tmp_path: Path) -> None:
     off = {"vpc_dns": VpcDns(support=True, hostnames=False)}
     found_fault = only("NK380", (network_cases.SLURM, off), tmp_path)
@@ -538,6 +546,7 @@ def test_what_the_world_refuses_is_an_error_and_what_may_pass_is_none() -> None:
         "NK362",
         "NK373",
         "NK380",
+        "NK381",
         "NK649",
     }
 

@@ -40,6 +40,7 @@ from tests.live_answers import (
     RESERVATION_ID,
     SUBNET,
     VPC,
+    acl,
     ami,
     block,
     default_group,
@@ -66,6 +67,7 @@ ANSWERS: Fakes = {
     "ec2_offerings.unused_reservations": lambda cloud, families: (),
     "ec2_offerings.find_ami": lambda cloud, id_: ami(id=id_),
     "ec2_networks.find_subnet": lambda cloud, id_, environment: subnet(id=id_),
+    "ec2_networks.find_acl": lambda cloud, id_: acl(),
     "ec2_networks.find_group": lambda cloud, id_: group(),
     "ec2_networks.find_default_group": lambda cloud, vpc: default_group(),
     "ec2_networks.find_endpoints": lambda cloud, vpc: (gateway(),),
@@ -105,6 +107,7 @@ def test_everything_that_the_plan_needs_is_asked_and_nothing_else(answers: Any) 
     assert facts.reservations == {RESERVATION_ID: block()}
     assert facts.blocks == {RESERVATION_ID: BlockHealth("impaired", 2)}
     assert set(facts.subnets) == {SUBNET}
+    assert facts.acls == {SUBNET: acl()}
     assert set(facts.security_groups) == {GROUP, VPC}
     assert facts.endpoints == (gateway(),)
     assert facts.vpc_dns == VpcDns(support=True, hostnames=True)
