@@ -206,17 +206,33 @@ def delete_capacity_provider(cloud: Cloud, name: str) -> None:
     cloud.call("ecs", "delete_capacity_provider", capacityProvider=name)
 
 
-def capacity_providers(cloud: Cloud) -> Iterator[tuple[str, str, str, dict[str, str]]]:
-    """ARN, name, status and tags of the account's own that are not deleted."""
-    answer = cloud.call("ecs", "describe_capacity_providers", include=["TAGS"])
+@dataclass(frozen=True, slots=True)
+class CapacityProvider:
+    arn: str
+    name: str
+    state: str
+    """ACTIVE, or how a change of it went: DELETE_FAILED, …"""
+    why: str
+
+    @property
+    def is_kept(self) -> bool:
+        """ECS answers a deletion with success, and says afterwards that it did not delete."""
+        return self.state == "DELETE_FAILED"
+
+
+def capacity_providers(cloud: Cloud) -> Iterator[CapacityProvider]:
+    """The account's own that are not deleted."""
+    answer = cloud.call("ecs", "describe_capacity_providers")
     while True:
         for raw in answer["capacityProviders"]:
             if raw["name"] not in ("FARGATE", "FARGATE_SPOT") and raw.get("status") != "INACTIVE":
-                yield raw["capacityProviderArn"], raw["name"], raw.get("status", ""), _tags(raw.get("tags"))
+                state = raw.get("updateStatus") or raw.get("status", "")
+                why = raw.get("updateStatusReason", "")
+                yield CapacityProvider(raw["capacityProviderArn"], raw["name"], state, why)
         token = answer.get("nextToken")
         if not token:
             return
-        answer = cloud.call("ecs", "describe_capacity_providers", include=["TAGS"], nextToken=token)
+        answer = cloud.call("ecs", "describe_capacity_providers", nextToken=token)
 
 
 def cluster_is_active(cloud: Cloud, arn: str) -> bool:

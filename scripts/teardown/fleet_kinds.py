@@ -40,7 +40,7 @@ def _is_service(cloud: Cloud, arn: str) -> bool:
 
 
 def _is_provider(cloud: Cloud, arn: str) -> bool:
-    return any(found == arn for found, *_ in ecs.capacity_providers(cloud))
+    return any(found.arn == arn for found in ecs.capacity_providers(cloud))
 
 
 def _is_parameter(cloud: Cloud, arn: str) -> bool:

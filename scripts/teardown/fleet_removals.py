@@ -57,8 +57,10 @@ def _look_at_cluster(cloud: Cloud, arn: str) -> Standing | None:
 
 
 def _look_at_provider(cloud: Cloud, name: str) -> Standing | None:
-    states = [state for _, found, state, _ in ecs.capacity_providers(cloud) if found == name]
-    return Standing(states[0], is_busy=True, has_failed=False) if states else None
+    found = next((one for one in ecs.capacity_providers(cloud) if one.name == name), None)
+    if found is None:
+        return None
+    return Standing(found.state, is_busy=not found.is_kept, has_failed=found.is_kept, why=found.why)
 
 
 def _look_at_balancer(cloud: Cloud, arn: str) -> Standing | None:

@@ -10,6 +10,7 @@ from botocore.stub import Stubber
 from scripts.aws import ecr, ecs, kms, ssm, tagging
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError
+from scripts.teardown.fleet_removals import FLEET_REMOVALS
 
 Stubbed = tuple[Cloud, Callable[[str], Stubber]]
 URI = "111122223333.dkr.ecr.us-west-2.amazonaws.com/team/train:v1"
@@ -61,6 +62,25 @@ def test_ecs_tells_the_living_from_the_records(stubbed: Stubbed) -> None:
         described = {"taskArn": task, "lastStatus": status, "startedBy": started_by}
         stub("ecs").add_response("describe_tasks", {"tasks": [described]}, {"cluster": "c", "tasks": [task]})
         assert ecs.lone_task_runs(cloud, task) is alive
+
+
+def test_a_provider_that_ecs_does_not_delete_is_not_waited_for(stubbed: Stubbed) -> None:
+    """The deletion itself is answered with success."""
+    cloud, stub = stubbed
+    look = FLEET_REMOVALS[ecs.CAPACITY_PROVIDER].look
+    arn = "arn:aws:ecs:us-east-2:1:capacity-provider/p"
+    kept = {"updateStatus": "DELETE_FAILED", "updateStatusReason": "it is in use by cluster c"}
+    for more, busy, failed in (({"updateStatus": "DELETE_IN_PROGRESS"}, True, False), (kept, False, True)):
+        raw = {"capacityProviderArn": arn, "name": "p", "status": "ACTIVE", **more}
+        stub("ecs").add_response("describe_capacity_providers", {"capacityProviders": [raw]}, {})
+        seen = look(cloud, "p")
+        assert seen is not None
+        assert (seen.is_busy, seen.has_failed) == (busy, failed)
+    assert seen is not None
+    assert seen.why == "it is in use by cluster c"
+    gone = {"capacityProviderArn": arn, "name": "p", "status": "INACTIVE"}
+    stub("ecs").add_response("describe_capacity_providers", {"capacityProviders": [gone]}, {})
+    assert look(cloud, "p") is None
 
 
 def test_the_digest_of_a_private_image_is_asked_for_as_a_pull_would(stubbed: Stubbed) -> None:
