@@ -77,7 +77,8 @@ def test_ecs_puts_its_hook_on_the_group_and_lets_drained_nodes_go(fleet: Serving
     assert states(fleet) == ["InService", "InService"]
     empty(fleet)
     until(lambda: running(fleet) == 0)
-    assert states(fleet) == container_states(fleet) == []
+    assert states(fleet) == []
+    until(lambda: container_states(fleet) == [])
 
 
 def test_a_node_waits_and_runs_until_somebody_completes_its_action(fleet: ServingWorld, admin: Admin) -> None:
