@@ -16,6 +16,8 @@ SERVICE: Final = "ECS service"
 TASK: Final = "ECS task"
 TASK_DEFINITION: Final = "task definition"
 
+DELETE_FAILED: Final = "DELETE_FAILED"
+"""Of a capacity provider that is in use."""
 _AT_ONCE: Final = 10
 """What DescribeServices takes in one call (ECS API reference)."""
 _GONE: Final = ("ClusterNotFoundException", "ServiceNotFoundException", "ServiceNotActiveException")
@@ -203,7 +205,14 @@ def delete_cluster(cloud: Cloud, arn: str) -> None:
 
 
 def delete_capacity_provider(cloud: Cloud, name: str) -> None:
-    cloud.call("ecs", "delete_capacity_provider", capacityProvider=name)
+    """The call itself succeeds even where the provider stays: then its answer says why (ekristen/aws-nuke#542)."""
+    answer = cloud.call("ecs", "delete_capacity_provider", capacityProvider=name)
+    provider = answer.get("capacityProvider") or {}
+    if provider.get("updateStatus") == DELETE_FAILED:
+        raise AwsError(
+            f"ECS keeps capacity provider {name}: {provider.get('updateStatusReason') or 'it gives no reason'}",
+            code=DELETE_FAILED,
+        )
 
 
 @dataclass(frozen=True, slots=True)

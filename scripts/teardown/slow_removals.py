@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from scripts.aws import ec2_images, efs, fsx, imagebuilder, pcs
+from scripts.aws import ec2_images, ecs, efs, fsx, imagebuilder, pcs
 from scripts.aws.cloud import Cloud
 from scripts.teardown import order
 from scripts.teardown.fleet_removals import FLEET_REMOVALS
@@ -102,5 +102,6 @@ NOT_YET: Final = (
     "ResourceInUse",
     "ResourceContention",
     "ScalingActivityInProgress",
+    ecs.DELETE_FAILED,
 )
 """Said while AWS still works on a neighbour: worth another try."""

@@ -133,18 +133,30 @@ def test_without_the_permission_the_stack_goes_all_the_same_and_the_reason_is_sa
     assert fleet.json("leftovers")["leftovers"] == []
 
 
-def test_managed_instances_are_out_of_their_cluster_before_their_provider_goes(
-    new_pilot: PilotFactory,
-) -> None:
-    """CloudFormation cannot delete the provider before (aws/aws-cdk issue 36071)."""
+@pytest.fixture
+def managed(new_pilot: PilotFactory) -> Pilot:
     pilot = new_pilot("inf2-serving")
+    before, after = "    capacity: hourly\n    engine:", "    runs_on: managed-instances\n    engine:"
     text = pilot.file.read_text()
-    pilot.file.write_text(
-        text.replace("    capacity: hourly\n    engine:", "    capacity: hourly\n    runs_on: managed-instances\n    engine:", 1)
-    )  # fmt: skip
+    assert text.count(before) == 1
+    pilot.file.write_text(text.replace(before, f"    capacity: hourly\n{after}"))
     pilot.run("deploy", "--yes")
-    done = pilot.run("destroy", "--yes")
+    return pilot
+
+
+def test_managed_instances_are_out_of_their_cluster_before_their_provider_goes(managed: Pilot) -> None:
+    done = managed.run("destroy", "--yes")
     assert "delete instances registered with ECS cluster" in done.stderr
-    assert "DELETE_FAILED" not in done.stderr
     assert "not deleted" not in done.stderr
-    assert pilot.json("leftovers")["leftovers"] == []
+    assert managed.json("leftovers")["leftovers"] == []
+
+
+def test_a_plain_deletion_fails_on_managed_instances_and_destroy_goes_on_from_there(managed: Pilot) -> None:
+    """aws/aws-cdk issue 36071."""
+    cloudformation = managed.client("cloudformation")
+    cloudformation.delete_stack(StackName=STACK)
+    until(lambda: managed.stack_states()[STACK] == "DELETE_FAILED", 120)
+    events = cloudformation.describe_stack_events(StackName=STACK)["StackEvents"]
+    assert any("still registered" in one.get("ResourceStatusReason", "") for one in events)
+    assert managed.json("destroy", "--yes")["leftovers"] == []
+    assert set(managed.stack_states()) == {"CDKToolkit"}

@@ -9,8 +9,9 @@ from botocore.stub import Stubber
 
 from scripts.aws import ecr, ecs, kms, ssm, tagging
 from scripts.aws.cloud import Cloud
-from scripts.aws.translation import AccessDeniedError
+from scripts.aws.translation import AccessDeniedError, AwsError
 from scripts.teardown.fleet_removals import FLEET_REMOVALS
+from scripts.teardown.slow_removals import NOT_YET
 
 Stubbed = tuple[Cloud, Callable[[str], Stubber]]
 URI = "111122223333.dkr.ecr.us-west-2.amazonaws.com/team/train:v1"
@@ -44,6 +45,20 @@ def test_tagged_arns_come_sorted_from_all_pages(stubbed: Stubbed) -> None:
         {"TagFilters": filters, "PaginationToken": "more"},
     )
     assert tagging.arns_with_tag(cloud, "k", "v") == ("arn:a", "arn:b")
+
+
+def test_a_provider_that_ecs_keeps_is_a_refusal_though_the_call_succeeds(stubbed: Stubbed) -> None:
+    cloud, stub = stubbed
+    asked = {"capacityProvider": "p"}
+    stub("ecs").add_response(
+        "delete_capacity_provider", {"capacityProvider": {"updateStatus": "DELETE_IN_PROGRESS"}}, asked
+    )
+    ecs.delete_capacity_provider(cloud, "p")
+    kept = {"updateStatus": "DELETE_FAILED", "updateStatusReason": "it is associated with cluster c"}
+    stub("ecs").add_response("delete_capacity_provider", {"capacityProvider": kept}, asked)
+    with pytest.raises(AwsError, match="associated with cluster c") as refused:
+        ecs.delete_capacity_provider(cloud, "p")
+    assert refused.value.code in NOT_YET
 
 
 def test_ecs_tells_the_living_from_the_records(stubbed: Stubbed) -> None:
