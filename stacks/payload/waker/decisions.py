@@ -26,6 +26,8 @@ OTHERS_SECONDS = 45
 """After which others have acted: DECISION_SECONDS, and one call with all its attempts. Less than the schedule's minute."""
 LAG_SECONDS = 90
 """By which metrics that travel in logs are late: younger minutes are not looked at."""
+COUNTED_SECONDS = 240
+"""After which the load balancer's count has every request before."""
 UNKNOWN_SECONDS = 900
 RECENT_SECONDS = 360
 FULL_WEIGHT = 100
@@ -310,6 +312,12 @@ def _tick_falling(view: View, _settings: Settings) -> TickPlan:
         return TickPlan((), False, "waits for the engines' metrics")
     if _busy(view, after):
         return TickPlan((), False, "the engines end what they work on")
+    if not view.healthy:
+        # Who asked before the fall was told to come again, and left no other trace than this late count.
+        if view.now - view.state.since < COUNTED_SECONDS:
+            return TickPlan((), False, "waits for the load balancer's count of requests")
+        if view.activity is None or view.activity.requests:
+            return _stay(view, "somebody asked just before")
     return TickPlan((SetState(replace(view.state, phase=Phase.ENDING)),), True, "nothing runs any more")
 
 

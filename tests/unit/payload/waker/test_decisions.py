@@ -172,6 +172,8 @@ YOUNG = Activity(0, (Minute(NOW // 60 * 60 - 60, 0, 4),))
         ({**FELL, "activity": Activity(0, minutes(busy=2))}, [], None),
         ({**FELL, "activity": Activity(0, ())}, [], None),
         ({**FELL, "activity": Activity(0, ()), "healthy": 0}, ["SetState"], Phase.ENDING),
+        ({**FELL, "activity": Activity(0, ()), "healthy": 0, "state": replace(FALLING, since=NOW - 239)}, [], None),
+        ({**FELL, "activity": Activity(1, ()), "healthy": 0}, ["SetState"], Phase.ON),
         ({**FELL, "state": replace(FALLING, since=NOW - 100)}, [], None),
         ({**FELL, "state": replace(FALLING, since=NOW - 901), "activity": Activity(0, ())}, ["SetState", "SetWeights"], Phase.ON),
         ({**FELL, "wake": ASKED}, ["SetState", "SetWeights"], Phase.ON),

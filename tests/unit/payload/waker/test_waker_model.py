@@ -247,6 +247,21 @@ def test_a_check_does_not_act_on_what_it_read_long_before() -> None:
     assert fleet.weights.neuron > 0
 
 
+def test_who_asked_just_before_a_start_was_given_up_is_not_forgotten() -> None:
+    """The load balancer counts the request only when the fleet has begun to fall."""
+    fleet = Fleet(30)
+    fleet.capacity = False
+    fleet.arrivals.append(fleet.now)
+    request(fleet).finish()
+    minutes(fleet, 18)
+    fleet.arrivals.append(fleet.now)
+    request(fleet).finish()
+    minutes(fleet, 8)
+    assert (fleet.state.phase, fleet.scale_downs) == (Phase.ON, 0)
+    minutes(fleet, 40)
+    assert (fleet.state.phase, fleet.desired) == (Phase.OFF, 0), "and nobody pays for ever"
+
+
 def test_without_capacity_clients_hear_it_and_it_goes_on_trying() -> None:
     fleet = Fleet(60)
     fleet.capacity = False
