@@ -68,31 +68,61 @@ class StreamReader:
 
     def __init__(self, cloud: Cloud, group: str, stream: str) -> None:
         self._cloud = cloud
-        self._group = group
-        self._stream = stream
+        self._where = {"logGroupName": group, "logStreamName": stream}
         self._token: str | None = None
+        self._since: dict[str, int] = {}
+        self._repeated = 0
+        self._last_ms = -1
+        self._shown_of_last_ms = 0
 
     def new_lines(self) -> Iterator[LogLine]:
         while True:
             answer = self._page()
             token = answer.get("nextForwardToken")
             for event in answer.get("events") or ():
-                yield LogLine(event["timestamp"], event["message"])
+                line = LogLine(event["timestamp"], event["message"])
+                if not self._is_repeated(line):
+                    self._remember(line)
+                    yield line
             # AWS says the end of what there is by returning the token that it was given.
             if token is None or token == self._token:
                 return
             self._token = token
 
     def _page(self) -> dict[str, Any]:
-        position: dict[str, Any] = {"nextToken": self._token} if self._token else {"startFromHead": True}
+        position = {"nextToken": self._token} if self._token else {}
         try:
+            # AWS wants startFromHead with every forward token, too (CloudWatch Logs API, GetLogEvents).
             return self._cloud.call(
-                _SERVICE, "get_log_events", logGroupName=self._group, logStreamName=self._stream, **position
+                _SERVICE, "get_log_events", **self._where, **self._since, **position, startFromHead=True
             )
         except AwsError as error:
             if error.code == "ResourceNotFoundException":
                 return {}
-            raise
+            if error.code != "InvalidParameterException" or self._token is None:
+                raise
+            self._start_anew()
+            return self._page()
+
+    def _start_anew(self) -> None:
+        """A token expires after 24 hours (CloudWatch Logs API, GetLogEvents), and a silent stream keeps its one."""
+        self._token = None
+        if self._last_ms >= 0:
+            self._since = {"startTime": self._last_ms}
+            self._repeated = self._shown_of_last_ms
+
+    def _is_repeated(self, line: LogLine) -> bool:
+        """After a new start AWS says again what had come within the last millisecond."""
+        if self._repeated == 0 or line.time_ms != self._last_ms:
+            return False
+        self._repeated -= 1
+        return True
+
+    def _remember(self, line: LogLine) -> None:
+        if line.time_ms > self._last_ms:
+            self._last_ms, self._shown_of_last_ms = line.time_ms, 0
+        if line.time_ms == self._last_ms:
+            self._shown_of_last_ms += 1
 
 
 def _group(raw: dict[str, Any]) -> LogGroup:

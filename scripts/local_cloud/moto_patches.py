@@ -13,6 +13,7 @@ from moto.ec2.models import EC2Backend
 from scripts.local_cloud import (
     cloudwatch_dashboards,
     fsx_file_systems,
+    log_events,
     pcs_log_sources,
     s3_buckets,
     ssm_parameters,
@@ -49,6 +50,7 @@ def apply() -> None:
     security_group_rules.show_descriptions()
     cloudwatch_dashboards.keep_tags()
     fsx_file_systems.complete()
+    log_events.heed_start_from_head()
     pcs_log_sources.allow()
     ssm_parameters.supply_neuron_amis()
     s3_buckets.let_cloudformation_tag()
