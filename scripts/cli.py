@@ -43,6 +43,9 @@ VERBS = {
 }
 
 
+INTERRUPTED = 130
+
+
 class LazyVerbs(click.Group):
     """Knows the verbs' names and one-line helps without importing them: `--help` stays fast."""
 
@@ -87,6 +90,9 @@ def main() -> None:
         print("neuronkit: this is a bug of ours, please report it with the lines above", file=sys.stderr)
         code = 1
     _end_output()
+    if code == INTERRUPTED and sys.stderr is not None:
+        # The CDK's Node was interrupted as well, and its Python side complains about that when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
     sys.exit(code)
 
 
@@ -111,7 +117,7 @@ def run(arguments: list[str]) -> int:
         return error.exit_code
     except click.exceptions.Abort:
         console.progress("neuronkit: interrupted; the same command continues from here")
-        return 130
+        return INTERRUPTED
     except click.ClickException as error:
         return _misused(error, console)
     return result if isinstance(result, int) else 0

@@ -248,3 +248,17 @@ def test_every_verb_has_help(verb: str, capsys: pytest.CaptureFixture[str]) -> N
     code, out, _ = output(capsys, *arguments)
     assert code == 0
     assert len(out) > 100
+
+
+@pytest.mark.parametrize(("code", "noise"), [(130, ""), (3, "noise\n")])
+def test_after_an_interruption_nothing_complains_at_the_end(code: int, noise: str) -> None:
+    """As the CDK's Python side does, whose Node was interrupted as well."""
+    program = (
+        "import atexit, sys\n"
+        "from scripts import cli\n"
+        "atexit.register(lambda: print('noise', file=sys.stderr))\n"
+        f"cli.run = lambda arguments: {code}\n"
+        "cli.main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, noise)
