@@ -11,7 +11,7 @@ deletes what can only be deleted, and CloudFormation makes what is missing.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from scripts.loading import LoadedPlan, load_plan
 from scripts.locking import lock_file
 from scripts.pcs_watch import PcsWatch
 from scripts.preflight import check_account, make_way, refuse_unresolved
+from scripts.serving_fleets.first_deploy import begins_without_a_task, is_first_deploy
 from scripts.serving_fleets.fleet_outputs import fleet_outputs
 from scripts.serving_fleets.fleet_start import start_fleets
 from scripts.stack_changes import StackChange, compare
@@ -80,23 +81,38 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
         return Deployed(plan, changes=compare(cloud, plan.stacks.all, assembly.directory))
     confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
     ways_out = _ways_out(str(file), local=cloud.is_local)
-    new = _new_fleet_stacks(cloud, plan)
     stacks = make_stacks(console, cloud, plan, ways_out)
     if plan.fleets:
-        start_fleets(cloud, plan, {stack.name: stack for stack in stacks}, console.progress)
-    if new:
-        # Else a later update that fails, or a plain `cdk deploy`, would return to what the services began with: no task.
-        make_stacks(console, cloud, plan, ways_out, new)
+        _start(console, cloud, plan, ways_out, {stack.name: stack for stack in stacks})
     return Deployed(plan, stacks=stacks)
 
 
+def _start(console: Console, cloud: Cloud, plan: Plan, ways_out: str, stacks: Mapping[str, Stack]) -> None:
+    """A stack whose fleet has started is told so, even if another fleet has not: idle it could be scaled to no task, and an
+    update that fails would return to none."""
+    starts = start_fleets(cloud, plan, stacks, console.progress)
+    names = [plan.stacks.of_fleet(name) for name in starts.started]
+    if first := [name for name in names if begins_without_a_task(stacks[name])]:
+        make_stacks(console, cloud, plan, ways_out, first, have_started=True)
+    starts.raise_failures()
+
+
 def make_stacks(
-    console: Console, cloud: Cloud, plan: Plan, ways_out: str, names: Sequence[str] = ()
+    console: Console,
+    cloud: Cloud,
+    plan: Plan,
+    ways_out: str,
+    names: Sequence[str] = (),
+    *,
+    have_started: bool = False,
 ) -> tuple[Stack, ...]:
-    """Those of `names`, or all of the plan, complete. Raises WorldError with the reason and the ways out."""
+    """Those of `names`, or all of the plan, complete. Raises WorldError with the reason and the ways out.
+
+    `have_started`: the fleets among them.
+    """
     assembly = _synthesize(console, cloud, plan)
     make_way(console, cloud, plan, names=names)
-    _run_cdk(console, cloud, plan, assembly, ways_out, names)
+    _run_cdk(console, cloud, plan, assembly, ways_out, names, have_started=have_started)
     return _complete_stacks(cloud, names or plan.stacks.all, ways_out)
 
 
@@ -128,7 +144,8 @@ def _fleet_words(deployed: Deployed, fleet: FleetPlan, option: str) -> list[str]
     stacks = {stack.name: stack for stack in deployed.stacks}
     url = fleet_outputs(stacks[deployed.plan.stacks.of_fleet(fleet.name)]).url(fleet)
     where = "from the internet" if fleet.settings.listener.public else "inside the VPC"
-    sleeps = "; sleeps until its first request" if fleet.settings.scale_to_zero else ""
+    sleep = fleet.settings.scale_to_zero
+    sleeps = f"; sleeps after {sleep.idle_minutes} minutes without a request" if sleep else ""
     words = [f"fleet {fleet.name}: {url} {where}{sleeps}"]
     if option:
         return [*words, "  an address that nothing answers: the local cloud runs no containers"]
@@ -171,7 +188,14 @@ def _synthesize(console: Console, cloud: Cloud, plan: Plan) -> Assembly:
 
 
 def _run_cdk(
-    console: Console, cloud: Cloud, plan: Plan, assembly: Assembly, ways_out: str, names: Sequence[str]
+    console: Console,
+    cloud: Cloud,
+    plan: Plan,
+    assembly: Assembly,
+    ways_out: str,
+    names: Sequence[str],
+    *,
+    have_started: bool,
 ) -> None:
     lines: list[str] = []
 
@@ -182,7 +206,7 @@ def _run_cdk(
 
     chosen = ["--exclusively", *names] if names else ["--all"]
     arguments = ["deploy", "--app", str(assembly.directory), *chosen, "--require-approval", "never"]
-    arguments += _first_deploy_parameters(cloud, plan, names)
+    arguments += _first_deploy_parameters(cloud, plan, names, have_started=have_started)
     arguments += ["--progress", "events", "--concurrency", str(_stacks_at_once(plan)), "--no-color"]
     with PcsWatch(cloud, _slurm_stacks(plan), console.progress) as watch:
         code = run_cdk(arguments, environment=cloud.child_environment(os.environ), on_line=on_line)
@@ -190,19 +214,15 @@ def _run_cdk(
         raise _deploy_failed(cloud, names or plan.stacks.all, ways_out, lines, watch.errors)
 
 
-def _first_deploy_parameters(cloud: Cloud, plan: Plan, names: Sequence[str]) -> list[str]:
-    """Of the fleets' stacks: only one that is not there yet makes its services without a task."""
-    new = _new_fleet_stacks(cloud, plan)
-    stacks = [stack for _, stack in plan.stacks.fleets if not names or stack in names]
+def _first_deploy_parameters(
+    cloud: Cloud, plan: Plan, names: Sequence[str], *, have_started: bool
+) -> list[str]:
+    """Of the fleets' stacks, as they are after `make_way`."""
     words: list[str] = []
-    for stack in stacks:
-        words += ["--parameters", f"{stack}:{PARAMETER_FIRST_DEPLOY}={'true' if stack in new else 'false'}"]
+    for stack in (stack for _, stack in plan.stacks.fleets if not names or stack in names):
+        is_first = not have_started and is_first_deploy(cloud, stack)
+        words += ["--parameters", f"{stack}:{PARAMETER_FIRST_DEPLOY}={str(is_first).lower()}"]
     return words
-
-
-def _new_fleet_stacks(cloud: Cloud, plan: Plan) -> tuple[str, ...]:
-    names = (stack for _, stack in plan.stacks.fleets)
-    return tuple(name for name in names if cloudformation.find_stack(cloud, name) is None)
 
 
 def _slurm_stacks(plan: Plan) -> tuple[str, ...]:

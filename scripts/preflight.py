@@ -23,8 +23,6 @@ from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.rules.live_types import unlisted_clusters
 
 _BUSY_MINUTES_MAX = 60
-# CloudFormation cannot update a stack in one of these; there is nothing in it that is worth keeping.
-_TO_DELETE_FIRST = ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED")
 
 
 def refuse_unresolved(plan: Plan, lock: Lock | None, file: str, *, is_local: bool) -> None:
@@ -120,7 +118,7 @@ def make_way(
                 f"remove the cause and run `aws cloudformation continue-update-rollback --stack-name {name}`, "
                 "or `neuronkit destroy`",
             )
-        if stack.status in _TO_DELETE_FIRST:
+        if stack.has_to_go:
             console.progress(f"stack {name} is in {stack.status}: deleting it first")
             cloudformation.delete_stack(cloud, stack.id)
             _require_gone(console, cloud, stack, pause)

@@ -12,7 +12,7 @@ from scripts.aws import cloudformation
 from scripts.aws.cloud import Cloud
 from scripts.resource_changes import Change, resource_changes
 
-_NEVER_CREATED = "REVIEW_IN_PROGRESS"
+_NOTHING_THERE = ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,15 @@ def difference(stack: str, old: Mapping[str, Any] | None, new: Mapping[str, Any]
 
 
 def deployed_template(cloud: Cloud, name: str) -> dict[str, Any] | None:
-    """None: there is no such stack, or it was never created."""
+    """None: there is no such stack, or nothing of it was made or has stayed."""
     stack = cloudformation.find_stack(cloud, name)
-    if stack is None or stack.status == _NEVER_CREATED:
+    if stack is None or stack.status in _NOTHING_THERE:
         return None
     return cloudformation.template(cloud, name)
 
 
 def _change(cloud: Cloud, name: str, template_file: Path) -> StackChange:
     new = json.loads(template_file.read_text(encoding="utf-8"))
-    return difference(name, deployed_template(cloud, name), new)
+    stack = cloudformation.find_stack(cloud, name)
+    is_new = stack is None or stack.was_never_made
+    return difference(name, None if is_new else cloudformation.template(cloud, name), new)

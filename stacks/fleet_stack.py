@@ -60,8 +60,8 @@ def containers_of(plan: Plan, fleet: FleetPlan) -> Containers:
 class FleetStack(cdk.Stack):
     """`node_tags` go on instances, volumes and interfaces.
 
-    The parameter FirstDeploy is "true" only when the stack is made: then services begin without a task, and nobody waits
-    for a compile. At every later deploy it is "false", so that what has scaled stays as it is.
+    The parameter FirstDeploy is "true" until a deploy has seen the fleet started: services begin without a task, and nobody
+    waits for a compile. At every later deploy it is "false", so that what has scaled stays as it is.
     """
 
     def __init__(
@@ -324,7 +324,7 @@ class FleetStack(cdk.Stack):
             type="String",
             default="false",
             allowed_values=["true", "false"],
-            description="true only when the stack is made: services begin without a task",
+            description="true until the fleet has started once: services begin without a task",
         )
         is_first = cdk.Fn.condition_equals(parameter.value_as_string, "true")
         return cdk.CfnCondition(self, "IsFirstDeploy", expression=is_first)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from scripts.aws.cloud import Cloud
@@ -29,11 +29,23 @@ class Stack:
     tags: dict[str, str]
     outputs: dict[str, str]
     is_protected: bool
+    parameters: dict[str, str] = field(default_factory=dict)
 
     @property
     def is_busy(self) -> bool:
         """An operation runs. REVIEW_IN_PROGRESS is none: it only waits for somebody's change set."""
         return self.status.endswith("_IN_PROGRESS") and self.status != "REVIEW_IN_PROGRESS"
+
+    @property
+    def was_never_made(self) -> bool:
+        """It only waits for somebody's change set, or its creation or deletion failed: it cannot be updated, and there is nothing
+        in it that is worth keeping."""
+        return self.status == "REVIEW_IN_PROGRESS" or self.has_to_go
+
+    @property
+    def has_to_go(self) -> bool:
+        """Nothing is made under its name before it is deleted."""
+        return self.status in ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED")
 
     @property
     def is_good(self) -> bool:
@@ -166,6 +178,7 @@ def _stack(raw: dict[str, Any]) -> Stack:
         tags=_tags(raw),
         outputs={output["OutputKey"]: output["OutputValue"] for output in raw.get("Outputs", ())},
         is_protected=bool(raw.get("EnableTerminationProtection")),
+        parameters={one["ParameterKey"]: one["ParameterValue"] for one in raw.get("Parameters", ())},
     )
 
 

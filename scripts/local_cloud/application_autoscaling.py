@@ -1,6 +1,7 @@
 """Application Auto Scaling for ECS services: targets, policies and scheduled actions are kept and checked.
 
-Nothing scales by itself: no alarm is made and no scheduled action fires.
+Registering a target, or registering it again, brings the count of its service into its range. Otherwise nothing scales by
+itself: no alarm is made and no scheduled action fires.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from moto.core.base_backend import BackendDict, BaseBackend
 from moto.scheduler.exceptions import ValidationException as ScheduleException
 
 from scripts.local_cloud.aws_scheduler import check_expression
-from scripts.local_cloud.ecs.backend import ecs_backends
+from scripts.local_cloud.ecs.backend import EcsBackend, ecs_backends
+from scripts.local_cloud.ecs.resources import Service
 from scripts.local_cloud.own_service import ActionResult, OwnService, ServiceException
 
 _DIMENSION = "ecs:service:DesiredCount"
@@ -56,7 +58,7 @@ class ApplicationAutoScaling(OwnService):
     def register_scalable_target(self) -> ActionResult:
         given = self._checked()
         resource = given["ResourceId"]
-        self._check_service(resource)
+        service = self._service(resource)
         known = self.backend.targets.get(resource)
         if known is None and not {"MinCapacity", "MaxCapacity"} <= set(given):
             raise ValidationException("A new scalable target needs MinCapacity and MaxCapacity.")
@@ -64,6 +66,9 @@ class ApplicationAutoScaling(OwnService):
         if target["MinCapacity"] > target["MaxCapacity"] or target["MinCapacity"] < 0:
             raise ValidationException("Maximum capacity cannot be less than minimum capacity.")
         self.backend.targets[resource] = target
+        # On every call, even one without a capacity (botocore 1.44.8, RegisterScalableTarget).
+        with self._ecs.lock:
+            service.desired = min(max(service.desired, target["MinCapacity"]), target["MaxCapacity"])
         if given.get("Tags"):
             self.backend.tags[target["ScalableTargetARN"]] = dict(given["Tags"])
         return ActionResult({"ScalableTargetARN": target["ScalableTargetARN"]})
@@ -100,16 +105,17 @@ class ApplicationAutoScaling(OwnService):
             },
         }
 
-    def _check_service(self, resource: str) -> None:
+    @property
+    def _ecs(self) -> EcsBackend:
+        return ecs_backends[self.current_account][self.region]
+
+    def _service(self, resource: str) -> Service:
         parts = resource.split("/")
-        cluster = (
-            ecs_backends[self.current_account][self.region].find_cluster(parts[1])
-            if len(parts) == 3
-            else None
-        )
+        cluster = self._ecs.find_cluster(parts[1]) if len(parts) == 3 else None
         service = cluster.services.get(parts[2]) if cluster is not None else None
         if parts[0] != "service" or service is None or service.status != "ACTIVE":
             raise ValidationException(f"ECS service doesn't exist: {resource}")
+        return service
 
     # ---- policies
 

@@ -40,16 +40,26 @@ class CompileTask:
     log_group: str
     auto_scaling_group: str | None
     """Whose refusals explain a task that finds no node."""
+    has_room: bool
+    """Replicas leave a node for a new task."""
     say: Callable[[str], None]
     pause: Callable[[float], None] = time.sleep
 
     def ensure(self) -> None:
-        """Returns when the model is compiled. Raises WorldError when that failed, or is not over within MINUTES_MAX."""
+        """Returns when the model is compiled, or nothing has room to compile it. Raises WorldError when that failed, or is not
+        over within MINUTES_MAX."""
         if self._is_done():
             return
         known = [task for task in ecs.tasks(self.cloud, self.place.cluster) if task.started_by == STARTED_BY]
         self._stop_others(known)
-        ended = self._worked(known) or self._wait(self._running(known) or self._start(known))
+        task = self._worked(known) or self._running(known)
+        if task is None and not self.has_room:
+            self.say(
+                f"  fleet {self.fleet.name}: replicas hold all {self.fleet.nodes_maximum} nodes: nothing is compiled beforehand, "
+                "they compile at their own start (a node more under replicas.maximum changes that)"
+            )
+            return
+        ended = self._wait(task or self._start(known))
         if not ended.has_worked:
             raise WorldError(
                 f"the compile task {ended.id} of fleet {self.fleet.name} failed: {self._why(ended)}",

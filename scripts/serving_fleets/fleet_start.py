@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scripts.aws import ecs, elbv2
@@ -41,19 +41,53 @@ def start_fleets(
     stacks: Mapping[str, Stack],
     say: Callable[[str], None],
     pause: Callable[[float], None] = time.sleep,
-) -> None:
-    """Compiles what is to be compiled first, and waits until each fleet's floor serves. Raises WorldError."""
+) -> Starts:
+    """Compiles what is to be compiled first, and waits until each fleet's floor serves. One's failure stops no other."""
     bucket = stacks[plan.stacks.storage].outputs.get(OUTPUT_BUCKET, "")
     starts = [
         FleetStart(cloud, fleet, fleet_outputs(stacks[plan.stacks.of_fleet(fleet.name)]), say, pause)
         for fleet in plan.fleets
     ]
-    for start in starts:
+    failures: list[WorldError] = []
+
+    def each(todo: Sequence[FleetStart], step: Callable[[FleetStart], None]) -> list[FleetStart]:
+        """Those with which it worked."""
+        done = []
+        for start in todo:
+            try:
+                step(start)
+            except WorldError as error:
+                if len(starts) > 1:
+                    say(f"  {error.message}; the other fleets go on")
+                failures.append(error)
+            else:
+                done.append(start)
+        return done
+
+    def begin(start: FleetStart) -> None:
         if not (start.fleet.fallback and start.fleet.fallback.mode == "model"):
             start.compile(bucket)
         start.raise_to(floor_nodes(plan, start.fleet))
-    for start in starts:
-        start.wait_for(floor_nodes(plan, start.fleet))
+
+    begun = each(starts, begin)
+    started = each(begun, lambda start: start.wait_for(floor_nodes(plan, start.fleet)))
+    return Starts(tuple(start.fleet.name for start in started), tuple(failures))
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    started: tuple[str, ...]
+    """Fleets whose floor serves."""
+    failures: tuple[WorldError, ...]
+
+    def raise_failures(self) -> None:
+        if len(self.failures) == 1:
+            raise self.failures[0]
+        if self.failures:
+            messages, hints = ([f.message for f in self.failures], [f.hint for f in self.failures])
+            raise WorldError(
+                "\n".join(dict.fromkeys(messages)), "\n".join(dict.fromkeys(filter(None, hints)))
+            )
 
 
 @dataclass
@@ -71,12 +105,6 @@ class FleetStart:
             return
         on_the_fleets_nodes = outputs.compile_place.subnet_id is None
         busy = max((service.desired for service in self._services()), default=0)
-        if on_the_fleets_nodes and busy >= self.fleet.nodes_maximum:
-            self.say(
-                f"  fleet {self.fleet.name}: replicas hold all {self.fleet.nodes_maximum} nodes: nothing is compiled beforehand, "
-                "they compile at their own start (a node more under replicas.maximum changes that)"
-            )
-            return
         CompileTask(
             self.cloud,
             self.fleet,
@@ -85,6 +113,7 @@ class FleetStart:
             outputs.compile_task_definition,
             outputs.log_group or "of the fleet",
             outputs.auto_scaling_group if on_the_fleets_nodes else None,
+            not on_the_fleets_nodes or busy < self.fleet.nodes_maximum,
             self.say,
             self.pause,
         ).ensure()

@@ -25,7 +25,7 @@ METRIC_STAT = "Sum"
 
 
 class FleetService(Construct):
-    """`no_task_at_first`: a condition that is true only when the stack is made. A count in the template would be set
+    """`no_task_at_first`: a condition that is true until the fleet has started once. A count in the template would be set
     again at every deploy, and without one CloudFormation waits at the first deploy until a replica has compiled.
     """
 
@@ -97,7 +97,8 @@ def _deployment(tasks_minimum: int) -> Service.DeploymentConfigurationProperty:
 class ServiceScaling(Construct):
     """Nodes by waiting requests for each replica. With scale to zero it never goes below one: the waker alone ends the
     last replica, after the idle time, and starts the first; no metric of an engine exists at zero. Registering a target
-    pulls the count into its range, so the first deploy registers it from zero: what is compiled comes before replicas.
+    pulls the count into its range, so the first deploy registers it from zero: what is compiled comes before replicas. Each
+    later change of the target does the same, and wakes a fleet that sleeps.
     """
 
     def __init__(

@@ -59,6 +59,13 @@ def desired(pilot: Pilot) -> int:
     return int(service["desiredCount"])
 
 
+def least(pilot: Pilot) -> int:
+    """Below it scaling does not go, however idle the fleet is."""
+    scaling = pilot.client("application-autoscaling")
+    (target,) = scaling.describe_scalable_targets(ServiceNamespace="ecs")["ScalableTargets"]
+    return int(target["MinCapacity"])
+
+
 def note(pilot: Pilot) -> str | None:
     s3 = pilot.client("s3")
     (bucket,) = [one["Name"] for one in s3.list_buckets()["Buckets"] if "cdk" not in one["Name"]]
@@ -104,7 +111,16 @@ def kill_while_it_compiles(pilot: Pilot) -> None:
 
 
 def test_a_compile_that_fails_starts_nothing_and_the_next_deploy_resumes(pilot: Pilot) -> None:
-    """Nobody takes the task, it cannot start, it ends badly: each with its words; after them the fleet serves."""
+    """The stack is rolled back, nobody takes the task, it cannot start, it ends badly: each with its words; after them the
+    fleet serves, and scaling leaves it its replica."""
+    refused = {
+        "resource_type": "AWS::ApplicationAutoScaling::ScalableTarget",
+        "action": "create",
+        "message": "no",
+    }
+    pilot.admin("POST", "faults", {**refused, "times": 1})
+    pilot.run("deploy", "--yes", code=3)
+    assert pilot.stack_states()[STACK] == "ROLLBACK_COMPLETE"
     pilot.admin(
         "POST", "faults", {"service": "ecs-task", "action": "PlaceTask", "message": "RESOURCE:MEMORY"}
     )
@@ -151,6 +167,7 @@ def test_a_compile_that_fails_starts_nothing_and_the_next_deploy_resumes(pilot: 
     assert "no container runs" in third["containers"][0]["reason"]
     assert {"key": "neuronkit:fleet", "value": "chat"} in third["tags"]
     assert (desired(pilot), note(pilot)) == (1, outputs(pilot)["CompileTaskDefinitionArn"])
+    assert least(pilot) == 1
     assert "compile task" not in pilot.run("deploy", "--yes").stderr, "it is compiled"
     assert pilot.json("destroy", "--yes")["leftovers"] == []
     nothing_left(pilot)
@@ -170,7 +187,7 @@ def test_killed_while_it_compiles_the_next_deploy_joins_the_task(pilot: Pilot) -
     assert note(pilot) == outputs(pilot)["CompileTaskDefinitionArn"]
     pilot.run("deploy", "--yes")
     assert [one["taskArn"] for one in compile_tasks(pilot)] == [task["taskArn"]]
-    assert desired(pilot) == 1
+    assert (desired(pilot), least(pilot)) == (1, 1)
 
 
 def test_what_ended_well_while_nobody_looked_is_not_compiled_again(pilot: Pilot) -> None:

@@ -131,6 +131,38 @@ def test_schedules_fire_when_they_are_told(fleet: ServingWorld, admin: Admin) ->
     assert fleet.service()["desiredCount"] == 0
 
 
+def test_registering_a_target_brings_the_count_into_its_range_and_an_unchanged_target_is_not_registered(
+    session: boto3.Session, admin: Admin
+) -> None:
+    fleet = ServingWorld(session)
+    assert fleet.create() == "CREATE_COMPLETE", fleet.failures()
+    scaling = fleet.client("application-autoscaling")
+    target = {
+        "ServiceNamespace": "ecs",
+        "ResourceId": f"service/{fleet.id('Cluster')}/fleet-server",
+        "ScalableDimension": "ecs:service:DesiredCount",
+    }
+    fleet.scale(3)
+    scaling.register_scalable_target(**target, MaxCapacity=2)
+    assert fleet.service()["desiredCount"] == 2
+    fleet.scale(3)
+    scaling.register_scalable_target(**target)
+    assert fleet.service()["desiredCount"] == 2, "without a capacity as well"
+    fleet.scale(0)
+    from_one = BODY.replace("MinCapacity: 0\n", "MinCapacity: 1\n")
+    assert fleet.update(from_one, FirstDeploy="true") == "UPDATE_COMPLETE", fleet.failures()
+    assert fleet.service()["desiredCount"] == 1
+    fleet.scale(0)
+    slower = from_one.replace("HealthCheckIntervalSeconds: 10", "HealthCheckIntervalSeconds: 15")
+    assert fleet.update(slower, FirstDeploy="true") == "UPDATE_COMPLETE", fleet.failures()
+    assert fleet.service()["desiredCount"] == 0
+    more = slower.replace("MaxCapacity: 4\n", "MaxCapacity: 5\n")
+    assert fleet.update(more, FirstDeploy="true") == "UPDATE_COMPLETE", fleet.failures()
+    assert fleet.service()["desiredCount"] == 1, "what sleeps is woken"
+    admin("POST", "settings", HOUR_A_SECOND)
+    assert fleet.delete() == "DELETE_COMPLETE", fleet.failures()
+
+
 def test_a_deployment_whose_tasks_fail_is_rolled_back(session: boto3.Session, admin: Admin) -> None:
     fleet = ServingWorld(session)
     assert fleet.create() == "CREATE_COMPLETE", fleet.failures()

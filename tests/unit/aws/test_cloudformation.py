@@ -45,6 +45,7 @@ def test_a_stack_is_read_with_tags_and_outputs(stubbed: Stubbed) -> None:
     answer = raw_stack(
         Tags=[{"Key": "neuronkit:environment", "Value": "pilot"}],
         Outputs=[{"OutputKey": "VpcId", "OutputValue": "vpc-1"}],
+        Parameters=[{"ParameterKey": "FirstDeploy", "ParameterValue": "true"}],
         EnableTerminationProtection=True,
     )
     stub("cloudformation").add_response(
@@ -54,6 +55,7 @@ def test_a_stack_is_read_with_tags_and_outputs(stubbed: Stubbed) -> None:
     assert found is not None
     assert found.tags == {"neuronkit:environment": "pilot"}
     assert found.outputs == {"VpcId": "vpc-1"}
+    assert found.parameters == {"FirstDeploy": "true"}
     assert found.is_protected
 
 

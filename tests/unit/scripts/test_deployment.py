@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace as dc_replace
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ import pytest
 
 from scripts import deployment
 from scripts.aws.cloudformation import Stack, StackEvent
+from scripts.aws.elbv2 import TargetHealth
 from scripts.console import Console
 from scripts.deployment import Deployed, next_words
+from scripts.serving_fleets import first_deploy
+from scripts.serving_fleets.fleet_start import Starts
 from scripts.stack_changes import StackChange
 from scripts.synthesis import Assembly
 from stacks.domain.errors import KitError, WorldError
 from tests.environments import changed, plan_of
 from tests.unit.scripts.fakes import a_cloud, a_stack
-from tests.unit.scripts.serving_fleets.world import FLEET, fleet_plan, stacks_of
+from tests.unit.scripts.serving_fleets.world import FLEET, first, fleet_plan, stacks_of
 
 PLAN = plan_of()
 NETWORK, STORAGE, CLUSTER = PLAN.stacks.all
@@ -235,41 +239,113 @@ FLEET_PLAN = fleet_plan()
 FLEET_STACK = FLEET_PLAN.stacks.of_fleet("chat")
 
 
+class Fleets:
+    """CloudFormation, as the fleet's stack sees it: the parameter that a deploy gave is what it has afterwards."""
+
+    def __init__(self, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.steps = steps
+        self.made = stacks_of(FLEET_PLAN)
+        self.given: list[str] = []
+        self.starts = Starts(("chat",), ())
+        self.healthy = 0
+        replace: dict[str, Callable[..., Any]] = {
+            "refuse_unbuildable": lambda _: None,
+            "start_fleets": steps._step("start fleets", lambda *_: self.starts),
+            "make_way": steps._step("make way", self._make_way),
+            "run_cdk": steps._step("cdk", self._run_cdk),
+        }
+        for name, function in replace.items():
+            monkeypatch.setattr(deployment, name, function)
+        health = TargetHealth({"healthy": 0}, ())
+        monkeypatch.setattr(
+            first_deploy.elbv2,
+            "target_health",
+            lambda *_: dc_replace(health, states={"healthy": self.healthy}),
+        )
+
+    def _make_way(self, *_: Any, **__: Any) -> None:
+        if self.steps.stacks.get(FLEET_STACK, a_stack(FLEET_STACK)).status == "ROLLBACK_COMPLETE":
+            del self.steps.stacks[FLEET_STACK]
+
+    def _run_cdk(self, arguments: list[str], **more: Any) -> int:
+        (given,) = [
+            one.removeprefix(f"{FLEET_STACK}:FirstDeploy=") for one in arguments if "FirstDeploy=" in one
+        ]
+        self.given.append(given)
+        if not self.steps.cdk_code:
+            stack = dc_replace(self.made[FLEET_STACK], parameters={"FirstDeploy": given})
+            self.steps.stacks = {**self.made, FLEET_STACK: stack}
+        return self.steps._run_cdk(arguments, **more)
+
+
 @pytest.fixture
-def fleet_file(file: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fleets(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Fleets:
+    return Fleets(steps, monkeypatch)
+
+
+@pytest.fixture
+def fleet_file(file: Path) -> Path:
     file.write_text(changed({"fleets.chat": FLEET}))
-    monkeypatch.setattr(deployment, "refuse_unbuildable", lambda _: None)
-    monkeypatch.setattr(
-        deployment, "start_fleets", steps._step("start fleets", lambda cloud, plan, stacks, say: None)
-    )
     return file
 
 
+@pytest.mark.parametrize("before", [None, "REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE"])
 def test_services_are_made_without_a_task_only_with_their_stack(
-    steps: Steps, fleet_file: Path, monkeypatch: pytest.MonkeyPatch
+    steps: Steps, fleets: Fleets, fleet_file: Path, before: str | None
 ) -> None:
-    made = stacks_of(FLEET_PLAN)
-    steps.stacks = {name: stack for name, stack in made.items() if name != FLEET_STACK}
-    run_cdk = deployment.run_cdk
-
-    def with_fleet(arguments: list[str], **more: Any) -> int:
-        steps.stacks = made
-        return run_cdk(arguments, **more)
-
-    calls: list[str] = []
-    monkeypatch.setattr(
-        deployment,
-        "run_cdk",
-        lambda arguments, **more: calls.append(" ".join(arguments)) or with_fleet(arguments, **more),
-    )
+    """Whatever an earlier command left there."""
+    steps.stacks = {name: stack for name, stack in fleets.made.items() if name != FLEET_STACK}
+    if before:
+        steps.stacks[FLEET_STACK] = a_stack(FLEET_STACK, before)
     deployed = deploy(fleet_file)
-    # The second update changes nothing but what a rollback of a later one would return to.
-    assert [f"{FLEET_STACK}:FirstDeploy=true" in call for call in calls] == [True, False]
-    assert f"--exclusively {FLEET_STACK}" in calls[1]
-    assert f"--parameters {FLEET_STACK}:FirstDeploy=false" in calls[1]
+    # The second update changes what a rollback of a later one would return to, and the least number of replicas.
+    assert fleets.given == ["true", "false"]
+    assert f"--exclusively {FLEET_STACK}" in " ".join(steps.cdk_arguments)
     assert steps.log[-4:] == ["start fleets", "synth", "make way", "cdk"]
     deploy(fleet_file)
-    assert [f"{FLEET_STACK}:FirstDeploy=false" in call for call in calls] == [False, True, True]
+    assert fleets.given == ["true", "false", "false"]
     words = next_words(deployed, fleet_file, local=False)
     assert "fleet chat: http://lb.internal inside the VPC" in words
     assert "next: neuronkit bench-serving http://lb.internal --model llama" in words
+
+
+def test_it_stays_the_first_deploy_until_the_fleet_has_started(
+    steps: Steps, fleets: Fleets, fleet_file: Path
+) -> None:
+    steps.stacks = {}
+    fleets.starts = Starts((), (WorldError("the compile task failed"),))
+    for _ in range(2):
+        with pytest.raises(WorldError, match="the compile task failed"):
+            deploy(fleet_file)
+    assert fleets.given == ["true", "true"]
+    fleets.starts = Starts(("chat",), ())
+    deploy(fleet_file)
+    assert fleets.given == ["true", "true", "true", "false"]
+
+
+def test_killed_before_the_stack_was_told_a_fleet_that_serves_is_not_set_back_to_no_task(
+    steps: Steps, fleets: Fleets, fleet_file: Path
+) -> None:
+    steps.stacks = {**fleets.made, FLEET_STACK: first(fleets.made[FLEET_STACK])}
+    fleets.healthy = 1
+    deploy(fleet_file)
+    assert fleets.given == ["false"]
+
+
+def test_a_fleet_that_has_started_is_told_so_though_another_failed(
+    steps: Steps, fleets: Fleets, fleet_file: Path
+) -> None:
+    steps.stacks = {}
+    fleets.starts = Starts(("chat",), (WorldError("fleet more failed"),))
+    with pytest.raises(WorldError, match="fleet more failed"):
+        deploy(fleet_file)
+    assert fleets.given == ["true", "false"]
+
+
+def test_a_fleet_that_sleeps_says_when() -> None:
+    plan = fleet_plan(
+        scale_to_zero={"idle_minutes": 45}, replicas={"minimum": 0, "maximum": 2, "per_node": 2}
+    )
+    stacks = tuple(stacks_of(plan).values())
+    words = next_words(Deployed(plan, stacks=stacks), Path("pilot.yaml"), local=False)
+    assert "inside the VPC; sleeps after 45 minutes without a request" in words

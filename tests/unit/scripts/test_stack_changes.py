@@ -1,10 +1,15 @@
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scripts.stack_changes import StackChange, difference
+from scripts import stack_changes
+from scripts.aws.cloudformation import Stack
+from scripts.stack_changes import StackChange, compare, difference
+from tests.unit.scripts.fakes import a_cloud, a_stack
 
 VPC = {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.0.0.0/16"}}
 OTHER_VPC = {"Type": "AWS::EC2::VPC", "Properties": {"CidrBlock": "10.1.0.0/16"}}
@@ -32,6 +37,28 @@ CASES = [
 @pytest.mark.parametrize(("old", "new", "expected"), CASES)
 def test_what_would_change(old: dict[str, Any] | None, new: dict[str, Any], expected: StackChange) -> None:
     assert difference("s", old, new) == expected
+
+
+@pytest.mark.parametrize(
+    ("stack", "action"),
+    [
+        (None, "create"),
+        *[
+            (a_stack("s", status), "create")
+            for status in ("REVIEW_IN_PROGRESS", "ROLLBACK_COMPLETE", "CREATE_FAILED", "DELETE_FAILED")
+        ],
+        (a_stack("s"), "none"),
+        (a_stack("s", "UPDATE_ROLLBACK_COMPLETE"), "none"),
+    ],
+)
+def test_what_a_deploy_deletes_first_is_made_anew(
+    stack: Stack | None, action: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "s.template.json").write_text(json.dumps(template(Vpc=VPC)))
+    monkeypatch.setattr(stack_changes.cloudformation, "find_stack", lambda *_: stack)
+    monkeypatch.setattr(stack_changes.cloudformation, "template", lambda *_: template(Vpc=VPC))
+    (change,) = compare(a_cloud(), ("s",), tmp_path)
+    assert change.action == action
 
 
 def test_the_words() -> None:

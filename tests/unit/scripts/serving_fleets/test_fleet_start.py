@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
 from scripts.serving_fleets.compile_task import STARTED_BY, compiled_key
-from scripts.serving_fleets.fleet_start import floor_nodes, start_fleets
+from scripts.serving_fleets.fleet_start import Starts, floor_nodes, start_fleets
 from stacks.domain import names
 from stacks.domain.errors import WorldError
+from tests.environments import plan_of
 from tests.unit.domain.shift_cases import day
-from tests.unit.scripts.serving_fleets.world import COMPILE, FALLBACK, World, fleet_plan, stacks_of
+from tests.unit.scripts.serving_fleets.world import COMPILE, FALLBACK, FLEET, World, fleet_plan, stacks_of
 
 COMPILES = {names.OUTPUT_COMPILE_TASK_DEFINITION: COMPILE, names.OUTPUT_COMPILE_CAPACITY_PROVIDER: "cp"}
 
 
 def start(world: World, plan: Any = None, **outputs: str) -> None:
     plan = plan or fleet_plan()
-    start_fleets(world, plan, stacks_of(plan, **outputs), world.said.append, world.pause)  # type: ignore[arg-type]
+    stacks = stacks_of(plan, **outputs)
+    start_fleets(world, plan, stacks, world.said.append, world.pause).raise_failures()  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -190,6 +193,70 @@ def test_a_failed_compile_starts_nothing(world: World, code: int | None, words: 
     assert world.objects == {}
 
 
+def test_a_running_compile_task_is_joined_though_replicas_hold_every_node(world: World) -> None:
+    """A waker may have asked for them meanwhile: nothing is started beside the task, and its end is waited for."""
+    world.tasks["arn:task/x"] = {
+        "taskArn": "arn:task/x",
+        "taskDefinitionArn": COMPILE,
+        "lastStatus": "RUNNING",
+        "startedBy": STARTED_BY,
+    }
+    for one in world.services.values():
+        one["desiredCount"] = 2
+    world.on_pause = [lambda: world.end_task(0), lambda: world.serve(2)]
+    start(world, **COMPILES)
+    assert world.calls == []
+    assert world.objects == {compiled_key("chat"): COMPILE.encode()}
+
+
+def test_where_replicas_hold_every_node_nothing_is_compiled_beforehand_and_that_is_said(world: World) -> None:
+    world.tasks["arn:task/old"] = {
+        "taskArn": "arn:task/old",
+        "taskDefinitionArn": COMPILE.replace(":3", ":2"),
+        "lastStatus": "RUNNING",
+        "startedBy": STARTED_BY,
+    }
+    for one in world.services.values():
+        one["desiredCount"] = 2
+    world.serve(2)
+    start(world, **COMPILES)
+    assert world.calls == [("stop", "arn:task/old")], "what would hold a replica's node"
+    assert world.objects == {}
+    assert any("replicas hold all 2 nodes: nothing is compiled beforehand" in words for words in world.said)
+
+
+TWO = {"fleets.chat": FLEET, "fleets.more": FLEET}
+
+
+def of_two(world: World, **outputs: str) -> Starts:
+    """Both fleets have the same outputs, but only `chat` compiles."""
+    plan = plan_of(TWO)
+    stacks = stacks_of(plan)
+    chat, more = plan.stacks.of_fleet("chat"), plan.stacks.of_fleet("more")
+    stacks[more] = replace(stacks[more], outputs=dict(stacks[chat].outputs))
+    stacks[chat].outputs.update(outputs)
+    return start_fleets(world, plan, stacks, world.said.append, world.pause)  # type: ignore[arg-type]
+
+
+def test_a_fleet_that_fails_stops_no_other(world: World) -> None:
+    world.on_pause = [lambda: world.end_task(1), world.serve]
+    starts = of_two(world, **COMPILES)
+    assert starts.started == ("more",)
+    assert any("of fleet chat failed: exit codes 1" in words for words in world.said)
+    with pytest.raises(WorldError, match="of fleet chat failed"):
+        starts.raise_failures()
+
+
+def test_of_fleets_that_fail_all_is_said(world: World) -> None:
+    del world.services["s1"]
+    starts = of_two(world)
+    assert starts.started == ()
+    with pytest.raises(WorldError) as caught:
+        starts.raise_failures()
+    assert [line[:10] for line in caught.value.message.splitlines()] == ["fleet chat", "fleet more"]
+    assert caught.value.hint == "somebody deleted the others: `neuronkit destroy` and deploy again"
+
+
 def test_a_compile_that_never_ends_is_left_running(world: World) -> None:
     with pytest.raises(WorldError, match="is still PENDING after 240 minutes"):
         start(world, **COMPILES)
@@ -252,7 +319,5 @@ def test_a_stack_of_an_older_kit_is_said(world: World) -> None:
 
 
 def test_a_fleet_in_a_shift_has_the_shifts_floor() -> None:
-    from tests.environments import plan_of
-
     plan = plan_of({**day(replicas_floor=1), "fleets.chat.replicas": {"minimum": 3, "maximum": 4}})
     assert floor_nodes(plan, plan.fleet("chat")) == plan.shifts[0].nodes_floor

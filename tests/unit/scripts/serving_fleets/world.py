@@ -6,6 +6,7 @@ import io
 import itertools
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from scripts.aws.cloudformation import Stack
@@ -164,6 +165,11 @@ class World:
         if Name not in self.parameters:
             raise AwsError("no", code="ParameterNotFound")
         return {"Parameter": {"Value": json.dumps(self.parameters[Name])}}
+
+
+def first(stack: Stack) -> Stack:
+    """As a creation leaves it: services without a task."""
+    return replace(stack, parameters={names.PARAMETER_FIRST_DEPLOY: "true"})
 
 
 def stacks_of(plan: Plan, **more: str) -> dict[str, Stack]:
