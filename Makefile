@@ -36,8 +36,9 @@ format: setup-dev  ## format and mend what ruff can mend
 bench: setup  ## measure whole processes: medians, ratios, the machine
 	@$(BIN)/python -m scripts.bench
 
-docs: setup-dev  ## write docs/rules.md from the rules
+docs: setup-dev  ## write docs/rules.md from the rules, docs/permissions.md from what the commands need
 	@$(BIN)/python -m scripts.rule_docs
+	@$(BIN)/python -m scripts.permission_docs
 
 update-goldens: setup-dev  ## rewrite the golden files; read the diff before you commit it
 	$(BIN)/python -m pytest --snapshot-update

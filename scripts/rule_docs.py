@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
+from scripts.markdown_table import table
 from stacks.domain.environment.format_checks import FORMAT_CHECKS
 from stacks.domain.lint.checks import OWN, RULES_SHARED
 from stacks.domain.rules import ALL_RULES
@@ -27,16 +27,16 @@ def rules_document() -> str:
         (
             HEAD,
             "## Rules of environment files\n",
-            _table(
+            table(
                 ("id", "severity", "title", "why", "needs", "can be suppressed", "source"),
                 (_rule_row(rule) for rule in ALL_RULES),
             ),
             "\n## Text and shape of files\n",
             "Errors of every input that the kit reads, NK014 apart; none can be suppressed.\n",
-            _table(("id", "title", "why"), ((c.id, c.title, c.why) for c in FORMAT_CHECKS)),
+            table(("id", "title", "why"), ((c.id, c.title, c.why) for c in FORMAT_CHECKS)),
             "\n## `neuronkit lint`\n",
             f"Besides these, lint reports by the ids above what is the same fault: {', '.join(RULES_SHARED)}.\n",
-            _table(
+            table(
                 ("id", "severity", "title", "why", "source"),
                 ((c.id, c.severity.value, c.title, c.why, c.source) for c in OWN if c.id >= "NK4"),
             ),
@@ -62,12 +62,6 @@ def _rule_row(rule: Rule) -> tuple[str, ...]:
         "yes" if rule.can_be_suppressed else "no",
         rule.source,
     )
-
-
-def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    heads = list(head)
-    lines = [heads, ["---"] * len(heads), *(list(row) for row in rows)]
-    return "\n".join(f"| {' | '.join(cell.replace('|', '/') for cell in line)} |" for line in lines)
 
 
 if __name__ == "__main__":
