@@ -9,6 +9,8 @@ import importlib
 import os
 import sys
 import traceback
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -75,7 +77,7 @@ def neuronkit(ctx: click.Context, as_json: bool, local: bool, profile: str | Non
     """One environment file in; a training pilot on AWS Trainium out; and back to nothing."""
     if profile == "":
         raise click.UsageError("--profile needs the NAME of a profile", ctx)
-    ctx.obj = Console(json=as_json, local=local, profile=profile)
+    ctx.obj = replace(ctx.obj or Console(), json=as_json, local=local, profile=profile)
 
 
 def main() -> None:
@@ -109,9 +111,12 @@ def _end_output() -> None:
 def run(arguments: list[str]) -> int:
     """The exit code: 0 done, 1 our bug, 2 wrong input, 3 the world says no, 4 the job failed, 130 interrupted."""
     options, arguments = _global_options_first(arguments)
-    console = Console(json="--json" in options)
+    profile = next((word.partition("=")[2] for word in options if word.startswith("--profile=")), None)
+    console = Console("--json" in options, "--local" in options, profile, _file_of(arguments))
     try:
-        result: Any = neuronkit.main(args=options + arguments, prog_name="neuronkit", standalone_mode=False)
+        result: Any = neuronkit.main(
+            args=options + arguments, prog_name="neuronkit", standalone_mode=False, obj=console
+        )
     except KitError as error:
         console.error(error)
         return error.exit_code
@@ -121,6 +126,21 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         return _misused(error, console)
     return result if isinstance(result, int) else 0
+
+
+def _file_of(arguments: list[str]) -> Path | None:
+    """The FILE that a command is given, which errors name; wrong words are left to the command itself."""
+    command: click.Command | None = neuronkit
+    words = list(arguments)
+    while isinstance(command, click.Group) and words:
+        command = command.get_command(click.Context(command), words.pop(0))
+    if command is None or isinstance(command, click.Group):
+        return None
+    try:
+        file = command.make_context(command.name, words, resilient_parsing=True).params.get("file")
+    except click.ClickException:
+        return None
+    return file if isinstance(file, Path) else None
 
 
 def _misused(error: click.ClickException, console: Console) -> int:

@@ -6,8 +6,10 @@ import json
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TextIO
 
+from scripts.next_command import Spelling
 from stacks.domain.errors import KitError, WorldError
 from stacks.domain.findings import Finding, FindingsError, WorldFindingsError, not_accepted
 
@@ -18,17 +20,21 @@ class ReaderGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """`local` and `profile` are the global options that choose the world a command acts on."""
+    """`local` and `profile` are the global options that choose the world a command acts on; `file` is its FILE."""
 
     json: bool = False
     local: bool = False
     profile: str | None = None
+    file: Path | None = None
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
-        _write(sys.stdout, json.dumps(data, indent=2) if self.json else text)
+        _write(sys.stdout, json.dumps(data, indent=2) if self.json else self._spelled(text))
 
     def progress(self, text: str) -> None:
-        _write(sys.stderr, text)
+        _write(sys.stderr, self._spelled(text))
+
+    def _spelled(self, text: str) -> str:
+        return Spelling(self.local, self.profile, self.file).of(text)
 
     def findings(self, findings: Iterable[Finding]) -> None:
         for finding in not_accepted(findings):
@@ -40,8 +46,8 @@ class Console:
         if self.json:
             self.result(
                 {
-                    "error": error.message,
-                    "hint": error.hint,
+                    "error": self._spelled(error.message),
+                    "hint": self._spelled(error.hint),
                     "findings": [f.as_dict() for f in not_accepted(findings)],
                 },
                 "",

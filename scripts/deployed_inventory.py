@@ -38,7 +38,7 @@ def deployed_inventory(templates: Mapping[str, Template], plan: Plan, catalog: C
     unread: list[str] = []
     for stack, template in templates.items():
         for logical_id, environment in of_type(template, "AWS::Batch::ComputeEnvironment"):
-            group = _node_group(stack, template, environment, names, catalog)
+            group = batch_nodes(stack, template, environment, names, catalog)
             if group is None:
                 unread.append(f"nodes of {logical_id} in {stack}")
             else:
@@ -76,12 +76,12 @@ def _cluster_name(stack: str) -> str:
     return stack.rpartition("-cluster-")[2]
 
 
-def _node_group(
+def batch_nodes(
     stack: str, template: Template, environment: Template, names: Mapping[str, str], catalog: Catalog
 ) -> NodeGroup | None:
     resources = environment.get("ComputeResources", {})
     types, vcpus = resources.get("InstanceTypes"), resources.get("MaxvCpus")
-    data = _launch_template_data(template, resources)
+    data = batch_launch_template(template, resources)
     volume_gib = root_volume_gib(data)
     known = catalog.get(types[0]) if isinstance(types, list) and len(types) == 1 else None
     if known is None or not isinstance(vcpus, int) or volume_gib is None:
@@ -97,7 +97,7 @@ def _node_group(
     )
 
 
-def _launch_template_data(template: Template, resources: Template) -> Template:
+def batch_launch_template(template: Template, resources: Template) -> Template:
     id_ = referred(resources.get("LaunchTemplate", {}).get("LaunchTemplateId"))
     data: Template = properties_of(template, id_).get("LaunchTemplateData", {})
     return data

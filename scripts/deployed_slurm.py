@@ -16,9 +16,9 @@ def slurm_nodes(
     name: str, template: Template, capacity_names: Mapping[str, str], catalog: Catalog
 ) -> NodeGroup | None:
     """Those of all groups in a queue together, as a plan counts them. None where the template does not say all of it."""
-    groups = _compute_groups(template)
+    groups = compute_groups(template)
     types = {_instance_type(group) for group in groups}
-    data = [_launch_template_data(template, group) for group in groups]
+    data = [group_launch_template(template, group) for group in groups]
     volumes = {root_volume_gib(one) for one in data}
     scaling = [group.get("ScalingConfiguration", {}) for group in groups]
     sizes = [one.get("MaxInstanceCount") for one in scaling]
@@ -46,7 +46,7 @@ def slurm_part(name: str, template: Template) -> SlurmPart | None:
     logins = [group for id_, group in of_type(template, _GROUP) if id_ not in in_queues]
     login = logins[0] if len(logins) == 1 else {}
     login_type = _instance_type(login)
-    volume_gib = root_volume_gib(_launch_template_data(template, login))
+    volume_gib = root_volume_gib(group_launch_template(template, login))
     lustre = [
         properties.get("StorageCapacity") for _, properties in of_type(template, "AWS::FSx::FileSystem")
     ]
@@ -76,7 +76,7 @@ def _groups_in_queues(template: Template) -> frozenset[str]:
     return frozenset(id_ for id_ in named if id_)
 
 
-def _compute_groups(template: Template) -> list[Template]:
+def compute_groups(template: Template) -> list[Template]:
     in_queues = _groups_in_queues(template)
     return [group for id_, group in of_type(template, _GROUP) if id_ in in_queues]
 
@@ -87,7 +87,7 @@ def _instance_type(group: Template) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _launch_template_data(template: Template, group: Template) -> Template:
+def group_launch_template(template: Template, group: Template) -> Template:
     id_ = referred(group.get("CustomLaunchTemplate", {}).get("TemplateId"))
     data: Template = properties_of(template, id_).get("LaunchTemplateData", {})
     return data

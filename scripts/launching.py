@@ -18,6 +18,7 @@ from typing import Any, Final
 from scripts.aws import s3
 from scripts.aws.cloud import Cloud
 from scripts.console import Console
+from scripts.deployed_cluster import DeployedCluster, require_room
 from scripts.machine_lock import machine_lock, this_owner
 from scripts.run_choice import (
     Resume,
@@ -75,6 +76,7 @@ class Launcher:
     job: JobPlan
     scheduler: Scheduler
     source_directory: Path
+    deployed: DeployedCluster | None = None
     pause: Callable[[float], None] = time.sleep
     owner: str = field(default_factory=this_owner)
 
@@ -87,6 +89,8 @@ class Launcher:
             active = self._active_run(run_name)
             if active is not None:
                 return self._join(active, wish)
+            if self.deployed is not None:
+                require_room(self.job, self.plan.cluster(self.job.cluster), self.deployed)
             resumes = self._checkpoint(wish)
             package = pack(self.job, self.plan, self.source_directory)
             while True:
@@ -236,18 +240,18 @@ def find_job(plan: Plan, name: str) -> JobPlan:
         fleets = ", ".join(fleet.name for fleet in plan.fleets)
         raise InputError(
             f"{plan.name} has no jobs, only fleets ({fleets}): they serve as soon as they are deployed",
-            "`neuronkit status` says how they are, `neuronkit bench-serving` loads them",
+            "`neuronkit status FILE` says how they are, `neuronkit bench-serving` loads them",
         )
     known = ", ".join(job.name for job in plan.jobs) or "none"
     raise InputError(f"the file has no job {name}", f"its jobs: {known}")
 
 
-def require_image(job: JobPlan, file: str) -> None:
+def require_image(job: JobPlan) -> None:
     """Of a job that runs in a container."""
     if job.virtual_environment is not None:
         return
     if job.image is None or not job.image.is_resolved:
-        raise InputError(f"the image of job {job.name} is not resolved", f"run `neuronkit lock {file}`")
+        raise InputError(f"the image of job {job.name} is not resolved", "run `neuronkit lock FILE`")
 
 
 def _resumes(record: RunRecord) -> Resume | None:

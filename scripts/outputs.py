@@ -70,10 +70,11 @@ def _outputs(cloud: Cloud, plan: Plan, stack_name: str) -> dict[str, str]:
     stack = cloudformation.find_stack(cloud, stack_name)
     if stack is None or stack.tags.get(ENVIRONMENT_TAG) != plan.name:
         raise WorldError(
-            f"{plan.name} is not deployed: there is no stack {stack_name}", "run `neuronkit deploy` first"
+            f"{plan.name} is not deployed: there is no stack {stack_name}",
+            "run `neuronkit deploy FILE` first",
         )
     if not stack.outputs:
         raise WorldError(
-            f"stack {stack_name} is in {stack.status}", "run `neuronkit deploy` and wait for its end"
+            f"stack {stack_name} is in {stack.status}", "run `neuronkit deploy FILE` and wait for its end"
         )
     return stack.outputs

@@ -109,7 +109,7 @@ def override(cloud: Cloud, controlled: Controlled, mode: str, until: str | None,
     if text is None:
         raise WorldError(
             f"{controlled.path} is not deployed: there is no parameter {controlled.parameter}",
-            "run `neuronkit deploy` first",
+            "run `neuronkit deploy FILE` first",
         )
     now = {"mode": mode, "until": until, "reason": reason}
     ssm.write_parameter(cloud, controlled.parameter, json.dumps(now))

@@ -68,7 +68,7 @@ def choose_checkpoint(wish: ResumeWish, run: str, steps: tuple[int, ...]) -> Res
     """Raises InputError with the steps that there are."""
     if not steps:
         raise InputError(
-            f"run {run} has no complete checkpoint", "see `neuronkit status` for the runs that have"
+            f"run {run} has no complete checkpoint", "see `neuronkit status FILE` for the runs that have"
         )
     step = steps[-1] if wish.step is None else wish.step
     if step not in steps:

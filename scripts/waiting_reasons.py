@@ -7,18 +7,22 @@ from dataclasses import dataclass
 
 from scripts.aws.batch import ComputeEnvironment, Job, JobQueue
 from scripts.aws.ec2 import CapacityReservation
+from scripts.deployed_cluster import DeployedCluster, room_words
 from stacks.domain.capacity_plan import CapacityPlan
 from stacks.domain.plan import ClusterPlan
 
 _WAITING = ("SUBMITTED", "PENDING", "RUNNABLE")
 _QUEUE_OF_LIMITS = "RUNNABLE"
 _HEALTHY = "ComputeEnvironment Healthy"
+_TOO_BIG = "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"
+_MORE_NODES = (
+    "the file's `nodes` of the cluster have to be as many as the job's, and deployed: `neuronkit deploy FILE`"
+)
 # Batch's own words for a stuck job (API reference, JobDetail.statusReason) and what to do about each.
 _REASONS = {
     "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY": "EC2 has no such instances free in this zone at the moment: wait, choose "
     "another zone, or buy a reservation or capacity block",
-    "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE": "the job needs more vCPUs than the compute environment may grow "
-    "to: raise the cluster's `nodes` or lower the job's, and deploy",
+    _TOO_BIG: "the job needs more vCPUs than the compute environment may grow to",
     "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT": "no instance of the cluster can give what one node of the job asks for: "
     "launch it anew with a job definition of this kit's, which leaves room for the host",
     "MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS": "AWS Batch's service role lacks a permission: deploy again, or look for a "
@@ -31,10 +35,14 @@ class Surroundings:
     """What a job of one cluster depends on. None: it is not there."""
 
     cluster: ClusterPlan
+    """As the file has it."""
+    capacity: CapacityPlan
+    """As it is deployed."""
     environment: ComputeEnvironment | None
     queue: JobQueue | None
     reservation: CapacityReservation | None
     quota_code: str | None
+    deployed: DeployedCluster | None = None
 
 
 def reasons(job: Job, around: Surroundings) -> tuple[str, ...]:
@@ -75,15 +83,20 @@ def _from_environment(job: Job, around: Surroundings) -> Iterator[str]:
             "the compute environment is disabled: `aws batch update-compute-environment --compute-environment "
             f"{environment.name} --state ENABLED`"
         )
-    if environment.vcpus_max is not None and job.vcpus is not None and job.vcpus > environment.vcpus_max:
+    is_too_big = (
+        environment.vcpus_max is not None and job.vcpus is not None and job.vcpus > environment.vcpus_max
+    )
+    if is_too_big:
         yield (
             f"the job needs {job.vcpus} vCPUs, the compute environment may grow to {environment.vcpus_max}: it can never "
-            "start; raise the cluster's `nodes` or lower the job's, and deploy"
+            "start"
         )
+    if is_too_big or job.reason.startswith(_TOO_BIG):
+        yield room_words(around.cluster, around.deployed, job.nodes) or _MORE_NODES
 
 
 def _from_capacity(job: Job, around: Surroundings) -> Iterator[str]:
-    capacity, reservation = around.cluster.capacity, around.reservation
+    capacity, reservation = around.capacity, around.reservation
     if capacity.kind in ("on-demand", "spot"):
         return
     unfit = list(unfit_capacity(capacity, reservation))
@@ -97,10 +110,10 @@ def _from_capacity(job: Job, around: Surroundings) -> Iterator[str]:
 
 def unfit_capacity(capacity: CapacityPlan, reservation: CapacityReservation | None) -> Iterator[str]:
     """Why no node can come from a reservation or block at the moment; None: AWS knows none."""
-    if capacity.id is None and reservation is None:
+    if not capacity.is_bought and reservation is None:
         yield f"capacity {capacity.name} is not bought yet"
     elif reservation is None:
-        yield f"capacity {capacity.name} ({capacity.id}) does not exist"
+        yield f"capacity {capacity.name} ({', '.join(capacity.ids) or capacity.id}) does not exist"
     elif reservation.state in ("scheduled", "payment-pending", "pending"):
         begins = reservation.starts.isoformat() if reservation.starts else "at a time that AWS does not say"
         yield f"capacity {reservation.id} has not begun ({reservation.state}): it begins {begins}"

@@ -55,7 +55,7 @@ class BatchView:
             name=self.around.cluster.name,
             compute_environment=f"{environment.status}, {environment.state}" if environment else NOT_DEPLOYED,
             queue=f"{queue.status}, {queue.state}" if queue else NOT_DEPLOYED,
-            capacity=capacity_words(self.around.cluster.capacity, reservations),
+            capacity=capacity_words(self.around.capacity, reservations, self.around.cluster.capacity),
             ends=ends(reservations),
         )
 

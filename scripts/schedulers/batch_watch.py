@@ -71,6 +71,7 @@ def _blame(index: int, node: Job) -> str:
 def _known(job: Job | None, job_id: str) -> Job:
     if job is None:
         raise WorldError(
-            f"AWS Batch no longer knows the job {job_id}", "`neuronkit status` shows the runs that it knows"
+            f"AWS Batch no longer knows the job {job_id}",
+            "`neuronkit status FILE` shows the runs that it knows",
         )
     return job

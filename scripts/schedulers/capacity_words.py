@@ -1,4 +1,4 @@
-"""A cluster's capacity in words: what the file says, and what EC2 says of each reservation or block."""
+"""A cluster's capacity in words: what is deployed or else the file's, and what EC2 says of each reservation or block."""
 
 from __future__ import annotations
 
@@ -6,36 +6,44 @@ from scripts.aws import ec2
 from scripts.aws.cloud import Cloud
 from scripts.aws.ec2 import CapacityReservation
 from stacks.domain.capacity_plan import CapacityPlan
-from stacks.domain.names import ENVIRONMENT_TAG
-from stacks.domain.plan import ClusterPlan, Plan
 
 BY_THE_HOUR = ("on-demand", "spot")
 
 
-def reservations_of(cloud: Cloud, plan: Plan, cluster: ClusterPlan) -> tuple[CapacityReservation, ...]:
-    """The file's that there are; on the local cloud, those that it supplied."""
-    capacity = cluster.capacity
+def reservations_of(cloud: Cloud, capacity: CapacityPlan) -> tuple[CapacityReservation, ...]:
+    """By id, those that there are. Not by tag: an environment may have had others before, which serve nothing any more."""
+    found = (ec2.find_reservation(cloud, id_) for id_ in ids_of(capacity))
+    return tuple(one for one in found if one is not None)
+
+
+def ids_of(capacity: CapacityPlan) -> tuple[str, ...]:
     if capacity.kind in BY_THE_HOUR:
         return ()
-    ids = capacity.ids or ((capacity.id,) if capacity.id else ())
-    if ids:
-        found = (ec2.find_reservation(cloud, id_) for id_ in ids)
-        return tuple(one for one in found if one is not None)
-    tagged = ec2.reservations_with_tag(cloud, ENVIRONMENT_TAG, plan.name)
-    return tuple(one for one in tagged if one.instance_type == cluster.instance_type)
+    return capacity.ids or ((capacity.id,) if capacity.id else ())
 
 
-def capacity_words(capacity: CapacityPlan, reservations: tuple[CapacityReservation, ...]) -> str:
+def capacity_words(
+    capacity: CapacityPlan, reservations: tuple[CapacityReservation, ...], in_file: CapacityPlan
+) -> str:
+    """`capacity` is what is deployed; before a deploy, the file's."""
     words = f"{capacity.name}: {capacity.kind}"
-    if capacity.kind in BY_THE_HOUR:
-        return words
-    found = [
-        f"{one.id} {one.state}, {one.available} of {one.instances} instances free" for one in reservations
-    ]
-    known = {one.id for one in reservations}
-    wanted = capacity.ids or ((capacity.id,) if capacity.id else ())
-    found += [f"{id_} does not exist" for id_ in wanted if id_ not in known]
-    return f"{words}, {'; '.join(found) or 'not bought yet'}"
+    if capacity.kind not in BY_THE_HOUR:
+        found = [
+            f"{one.id} {one.state}, {one.available} of {one.instances} instances free" for one in reservations
+        ]
+        known = {one.id for one in reservations}
+        found += [f"{id_} does not exist" for id_ in ids_of(capacity) if id_ not in known]
+        words += f", {'; '.join(found) or 'not bought yet, or not in the file'}"
+    return words + _difference(capacity, in_file)
+
+
+def _difference(deployed: CapacityPlan, in_file: CapacityPlan) -> str:
+    """The local cloud supplies what the file leaves open."""
+    ids = ids_of(in_file)
+    if in_file.kind == deployed.kind and (not ids or ids == ids_of(deployed)):
+        return ""
+    given = f"{in_file.kind} {', '.join(ids)}".rstrip()
+    return f"; the file says {given}, which `neuronkit deploy FILE` brings"
 
 
 def ends(reservations: tuple[CapacityReservation, ...]) -> str | None:

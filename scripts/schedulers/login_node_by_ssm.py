@@ -155,7 +155,7 @@ class SsmTransport:
             return self._silent(instance_id, f"it has not taken a command within {ANSWER_SECONDS_MAX:.0f} s")
         return WorldError(
             f"the login node {instance_id} has not finished a command within {ANSWER_SECONDS_MAX:.0f} s",
-            "Slurm's controller may not answer: see the cluster's state with `neuronkit status`; the same command continues "
+            "Slurm's controller may not answer: see the cluster's state with `neuronkit status FILE`; the same command continues "
             "from here",
         )
 
@@ -182,7 +182,7 @@ def running_login_node(cloud: Cloud, login_group_id: str) -> str:
     if not nodes:
         raise WorldError(
             f"there is no login node: no instance is tagged {PCS_NODE_GROUP_TAG}={login_group_id}",
-            "PCS starts it by itself, which takes some minutes after a deploy; `neuronkit status` shows the cluster's state",
+            "PCS starts it by itself, which takes some minutes after a deploy; `neuronkit status FILE` shows the cluster's state",
         )
     node = nodes[0]
     fix = {

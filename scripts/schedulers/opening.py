@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from scripts.aws import batch, pcs
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack
 from scripts.aws.pcs import PcsResource
+from scripts.deployed_cluster import capacity_of, deployed_cluster
 from scripts.outputs import batch_outputs, slurm_outputs
 from scripts.schedulers.batch_scheduler import BatchScheduler
 from scripts.schedulers.batch_view import NOT_DEPLOYED, BatchView
@@ -45,17 +44,21 @@ def open_view(
     transport: TransportKind,
 ) -> ClusterView:
     """What `status` shows of a cluster, deployed or not. `stack` is the cluster's own."""
-    outputs = stack.outputs if stack else {}
     if cluster.slurm is not None:
-        return _slurm_view(cloud, plan, cluster, outputs, bucket, transport)
+        return _slurm_view(cloud, plan, cluster, stack, bucket, transport)
+    outputs = stack.outputs if stack else {}
     environment_arn = outputs.get(OUTPUT_COMPUTE_ENVIRONMENT_ARN)
     queue_arn = outputs.get(OUTPUT_JOB_QUEUE_ARN)
+    deployed = deployed_cluster(cloud, stack) if stack else None
+    capacity = capacity_of(cluster, deployed)
     around = Surroundings(
         cluster=cluster,
         environment=batch.find_compute_environment(cloud, environment_arn) if environment_arn else None,
         queue=batch.find_job_queue(cloud, queue_arn) if queue_arn else None,
-        reservation=next(iter(reservations_of(cloud, plan, cluster)), None),
+        capacity=capacity,
+        reservation=next(iter(reservations_of(cloud, capacity)), None),
         quota_code=quota_code(cluster, load_catalog()),
+        deployed=deployed,
     )
     return BatchView(cloud, around)
 
@@ -64,10 +67,11 @@ def _slurm_view(
     cloud: Cloud,
     plan: Plan,
     cluster: ClusterPlan,
-    outputs: Mapping[str, str],
+    stack: Stack | None,
     bucket: str | None,
     transport: TransportKind,
 ) -> SlurmView:
+    outputs = stack.outputs if stack else {}
     cluster_id, login_group_id = outputs.get(OUTPUT_PCS_CLUSTER_ID), outputs.get(OUTPUT_LOGIN_NODE_GROUP_ID)
     found: list[PcsResource] = []
     if cluster_id:
@@ -76,8 +80,9 @@ def _slurm_view(
     scheduler = None
     if bucket is not None and (login_group_id or transport == "local"):
         scheduler = _slurm_scheduler(cloud, plan, cluster, bucket, login_group_id, transport)
-    reservations = reservations_of(cloud, plan, cluster)
-    return SlurmView(cluster, tuple(found), NOT_DEPLOYED, scheduler, reservations)
+    deployed = deployed_cluster(cloud, stack) if stack else None
+    reservations = reservations_of(cloud, capacity_of(cluster, deployed))
+    return SlurmView(cluster, tuple(found), NOT_DEPLOYED, scheduler, reservations, deployed)
 
 
 def _slurm_scheduler(

@@ -186,7 +186,7 @@ class SlurmScheduler:
         words = sbatch_words(answer.stderr) or f"exit code {answer.exit_code}"
         raise WorldError(
             f"cannot {what}: the login node says: {words}",
-            "see the cluster's state with `neuronkit status`; the same command continues from here",
+            "see the cluster's state with `neuronkit status FILE`; the same command continues from here",
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from scripts.aws.ec2 import CapacityReservation
 from scripts.aws.pcs import PcsResource
+from scripts.deployed_cluster import DeployedCluster, capacity_of, room_words
 from scripts.schedulers.capacity_words import BY_THE_HOUR, capacity_words, ends
 from scripts.schedulers.scheduler import ScheduledRun
 from scripts.schedulers.slurm_answers import WAITING_STATES, NodeState, node_counts
@@ -22,7 +23,7 @@ _REASONS_MAX: Final = 5
 # botocore 1.44.8, pcs Cluster.status.
 _STATE_WORDS: Final = {
     "SUSPENDED": "its controller is down and its instances are ended: no job runs; a newer `version` in the file and a deploy "
-    "may bring it back, `neuronkit destroy` removes it",
+    "may bring it back, `neuronkit destroy FILE` removes it",
     "SUSPENDING": "its controller is being taken down: no job runs",
 }
 
@@ -81,6 +82,7 @@ class SlurmView:
         pcs_words: str,
         scheduler: SlurmScheduler | None,
         reservations: tuple[CapacityReservation, ...],
+        deployed: DeployedCluster | None,
     ) -> None:
         """`pcs` are the cluster and its parts as far as PCS has them; `pcs_words` stand for a cluster that it has not."""
         self._cluster = cluster
@@ -88,6 +90,8 @@ class SlurmView:
         self._pcs_words = pcs_words
         self._scheduler = scheduler
         self._reservations = reservations
+        self._deployed = deployed
+        self._capacity = capacity_of(cluster, deployed)
         self._seen, self._silence = _look(scheduler)
 
     @property
@@ -109,7 +113,7 @@ class SlurmView:
             login_node=self._silence or ANSWERS,
             node_groups=tuple(self._group(group.name, nodes) for group in slurm.node_groups),
             node_reasons=_unused(nodes),
-            capacity=capacity_words(self._cluster.capacity, self._reservations),
+            capacity=capacity_words(self._capacity, self._reservations, self._cluster.capacity),
             ends=ends(self._reservations),
         )
 
@@ -125,10 +129,11 @@ class SlurmView:
             return (run.reason,) if run.reason else ()
         if run.state not in WAITING_STATES:
             return ()
-        return (waiting_words(run.reason, run.id), *self._capacity_reasons())
+        room = room_words(self._cluster, self._deployed, run.nodes or 0)
+        return (waiting_words(run.reason, run.id), *([room] if room else ()), *self._capacity_reasons())
 
     def _capacity_reasons(self) -> tuple[str, ...]:
-        capacity = self._cluster.capacity
+        capacity = self._capacity
         if capacity.kind in BY_THE_HOUR:
             return ()
         found = self._reservations or (None,)

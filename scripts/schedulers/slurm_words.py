@@ -12,7 +12,7 @@ _WAITS: Final = {
     "BeginTime": "it begins at a later time; a requeued job waits a few seconds",
     "JobHeldUser": "somebody holds it: `scontrol release ID` on the login node",
     "JobHeldAdmin": "an administrator holds it; Slurm also holds a job that failed to start several times",
-    "ReqNodeNotAvail": "nodes that it needs are down, drained or reserved: `neuronkit status` lists the nodes with Slurm's "
+    "ReqNodeNotAvail": "nodes that it needs are down, drained or reserved: `neuronkit status FILE` lists the nodes with Slurm's "
     "reason; `scontrol update nodename=NAME state=resume` takes one back",
     "NodeDown": "a node that it needs is down",
     "BadConstraints": "no node group has the features or devices that it asks for: it can never start; deploy again if the "

@@ -47,11 +47,12 @@ def command(
     if not follow:
         console.result(launched.as_dict(), _text(launched))
         return None
-    return _follow(console, launcher, launched, file, transport)
+    return _follow(console, launcher, launched, transport)
 
 
 def _launcher(console: Console, file: Path, job_name: str, transport: TransportKind) -> Launcher:
     from scripts.aws.session import open_cloud
+    from scripts.deployed_cluster import find_deployed_cluster
     from scripts.launching import Launcher, find_job, require_image
     from scripts.loading import load_plan
     from scripts.schedulers.opening import open_scheduler
@@ -61,11 +62,13 @@ def _launcher(console: Console, file: Path, job_name: str, transport: TransportK
     plan = load_plan(file, local=console.local).plan
     refuse_unbuildable(plan)
     job = find_job(plan, job_name)
-    require_image(job, str(file))
     source = resolve_source(job.source, file.resolve().parent)
     cloud = open_cloud(console, plan.region, plan.account)
+    # Before the image: where nothing is deployed, a deploy is the next step, and resolves it.
     scheduler = open_scheduler(cloud, plan, plan.cluster(job.cluster), transport)
-    return Launcher(console, cloud, plan, job, scheduler, source)
+    require_image(job)
+    deployed = find_deployed_cluster(cloud, plan, job.cluster)
+    return Launcher(console, cloud, plan, job, scheduler, source, deployed)
 
 
 def _announce(console: Console, launched: Launched) -> None:
@@ -80,9 +83,7 @@ def _text(launched: Launched) -> str:
     return f"{launched.run} {launched.state} ({launched.scheduler_id})\nmetrics: {launched.metrics}\n{launched.logs_are}: {launched.logs}"
 
 
-def _follow(
-    console: Console, launcher: Launcher, launched: Launched, file: Path, transport: TransportKind
-) -> int | None:
+def _follow(console: Console, launcher: Launcher, launched: Launched, transport: TransportKind) -> int | None:
     from dataclasses import replace
 
     from scripts.complaint import complain
@@ -94,11 +95,10 @@ def _follow(
     try:
         run = follower.follow()
     except KeyboardInterrupt:
-        option = " --local" if console.local else ""
         more = f" --transport {transport}" if transport != "ssm" else ""
         console.progress(
-            f"\nno longer following; run {launched.run} goes on. Follow again: neuronkit{option} logs {file} {launched.run} "
-            f"--follow{more}; stop it: neuronkit{option} status {file} --cancel {launched.run}{more}"
+            f"\nno longer following; run {launched.run} goes on. Follow again: neuronkit logs FILE {launched.run} "
+            f"--follow{more}; stop it: neuronkit status FILE --cancel {launched.run}{more}"
         )
         return 130
     final = replace(launched, scheduled=run)

@@ -462,7 +462,7 @@ def test_an_unknown_job_lists_those_that_there_are() -> None:
 
 def test_an_image_without_digest_is_refused() -> None:
     with pytest.raises(InputError, match="not resolved"):
-        require_image(plan_of().jobs[0], "pilot.yaml")
+        require_image(plan_of().jobs[0])
 
 
 def test_the_definition_carries_the_tag_by_which_it_is_found_again(machine: Machine, queue: Queue) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from scripts.aws.batch import ComputeEnvironment, Job, JobQueue
 from scripts.aws.ec2 import CapacityReservation
+from scripts.deployed_cluster import DeployedCluster
 from scripts.waiting_reasons import Surroundings, reasons
 from tests.environments import plan_of
 
@@ -39,8 +40,8 @@ ON_DEMAND = plan_of().clusters[0]
 ON_BLOCK = replace(
     ON_DEMAND, capacity=replace(ON_DEMAND.capacity, name="block", kind="capacity-block", id="cr-1")
 )
-FINE = Surroundings(ON_DEMAND, ENVIRONMENT, QUEUE, None, "L-2C3B7624")
-FINE_BLOCK = Surroundings(ON_BLOCK, ENVIRONMENT, QUEUE, BLOCK, None)
+FINE = Surroundings(ON_DEMAND, ON_DEMAND.capacity, ENVIRONMENT, QUEUE, None, "L-2C3B7624")
+FINE_BLOCK = Surroundings(ON_BLOCK, ON_BLOCK.capacity, ENVIRONMENT, QUEUE, BLOCK, None)
 
 
 def words(job: Job, around: Surroundings) -> str:
@@ -75,7 +76,7 @@ CASES = [
         replace(
             FINE_BLOCK,
             reservation=None,
-            cluster=replace(ON_BLOCK, capacity=replace(ON_BLOCK.capacity, id=None)),
+            capacity=replace(ON_BLOCK.capacity, id=None),
         ),
         "capacity block is not bought yet",
     ),
@@ -89,7 +90,7 @@ def test_what_stands_in_the_way_is_said(around: Surroundings, expected: str) -> 
 
 REASONS = {
     "CAPACITY:INSUFFICIENT_INSTANCE_CAPACITY - nothing free": "choose another zone",
-    "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE": "raise the cluster's `nodes`",
+    "MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE": "the file's `nodes` of the cluster have to be as many",
     "MISCONFIGURATION:JOB_RESOURCE_REQUIREMENT": "no instance of the cluster can give",
     "MISCONFIGURATION:SERVICE_ROLE_PERMISSIONS": "lacks a permission",
     "something new": "AWS Batch says: something new",
@@ -99,6 +100,26 @@ REASONS = {
 @pytest.mark.parametrize(("reason", "expected"), REASONS.items())
 def test_batchs_own_reason_comes_with_advice(reason: str, expected: str) -> None:
     assert expected in words(replace(JOB, reason=reason), FINE)
+
+
+@pytest.mark.parametrize(
+    ("in_file", "advice"),
+    [
+        (4, "`neuronkit deploy FILE` first, the file has 4"),
+        (3, "raise the cluster's `nodes` or lower the job's, then `neuronkit deploy FILE`"),
+    ],
+)
+def test_a_job_bigger_than_what_is_deployed_hears_what_the_file_says(in_file: int, advice: str) -> None:
+    small = DeployedCluster("trn1.32xlarge", 2, "on-demand", ())
+    around = replace(
+        FINE,
+        cluster=replace(ON_DEMAND, nodes=in_file),
+        deployed=small,
+        environment=replace(ENVIRONMENT, vcpus_max=256),
+    )
+    said = words(replace(JOB, reason="MISCONFIGURATION:COMPUTE_ENVIRONMENT_MAX_RESOURCE"), around)
+    assert f"the deployed cluster train takes 2 nodes, the job asks for 4: {advice}" in said
+    assert said.count("the job asks for 4") == 1
 
 
 def test_the_queues_limit_is_said_where_it_applies() -> None:

@@ -230,10 +230,10 @@ def test_a_resumed_run_is_told_its_checkpoint(machine: Machine) -> None:
 
 
 def test_a_job_in_a_virtual_environment_needs_no_image_and_one_in_a_container_does() -> None:
-    require_image(slurm_plan().jobs[0], "pilot.yaml")
+    require_image(slurm_plan().jobs[0])
     contained = slurm_plan(clusters__train__slurm={"shared_storage": {"kind": "efs"}, "runs_in": "apptainer"})
     with pytest.raises(InputError, match="not resolved"):
-        require_image(contained.jobs[0], "pilot.yaml")
+        require_image(contained.jobs[0])
 
 
 def test_sixty_four_nodes_are_rendered_and_submitted_within_a_second(machine: Machine) -> None:

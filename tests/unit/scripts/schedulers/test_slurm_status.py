@@ -51,6 +51,7 @@ class Deployed:
             ),
         }
         self.silence: WorldError | None = None
+        self.template: dict[str, Any] = {}
 
     def transport(self, *arguments: Any) -> Any:
         if self.silence is None:
@@ -86,6 +87,7 @@ def deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deploy
         monkeypatch.setattr(
             run_status.cloudformation, "find_stack", lambda cloud, name: made.stacks.get(name)
         )
+        monkeypatch.setattr(run_status.cloudformation, "template", lambda cloud, name: made.template)
         monkeypatch.setattr(opening, "open_transport", made.transport)
         monkeypatch.setattr(opening.pcs, "find", lambda *arguments: made.pcs)
         monkeypatch.setattr(opening.pcs, "parts", lambda *arguments: made.groups)
