@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from scripts.aws import batch
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
+from scripts.schedulers.batch_ranks import ranks_of
 from scripts.schedulers.batch_runs import of_job, of_summary
 from scripts.schedulers.batch_watch import BatchWatch
 from scripts.schedulers.scheduler import ScheduledRun
@@ -79,4 +80,5 @@ class BatchScheduler:
         batch.terminate_job(self.cloud, run.id, "neuronkit status --cancel")
 
     def watch(self, run: ScheduledRun, logs: str, only_node: int | None = None) -> BatchWatch:
-        return BatchWatch(self.cloud, logs, run.id, only_node)
+        ranks = ranks_of(self.cloud, self.plan, self.bucket, run.name)
+        return BatchWatch(self.cloud, logs, run.id, only_node, ranks)

@@ -9,6 +9,7 @@ from scripts.aws import batch
 from scripts.aws.batch import Job
 from scripts.aws.cloud import Cloud
 from scripts.aws.logs import LogLine, StreamReader
+from scripts.schedulers.batch_ranks import Ranks
 from scripts.schedulers.batch_runs import of_job
 from scripts.schedulers.scheduler import RunLine, ScheduledRun, Sight
 from stacks.domain.errors import JobFailedError, WorldError
@@ -22,6 +23,8 @@ class BatchWatch:
     group: str
     job_id: str
     only_node: int | None = None
+    """A rank, as are the nodes of all lines."""
+    ranks: Ranks = field(default_factory=Ranks)
     _readers: dict[str, StreamReader] = field(default_factory=dict)
 
     def look(self) -> Sight:
@@ -34,23 +37,28 @@ class BatchWatch:
         """The reason of the job, and of the first node to blame with its exit code."""
         nodes = batch.nodes_of(self.cloud, run.id, run.nodes or 1)
         lines = [f"run {run.name} failed: {run.reason or 'AWS Batch gives no reason'}"]
-        lines += [f"  {words}" for index, node in enumerate(nodes) if (words := _blame(index, node))]
+        ranks = self.ranks.of_attempt(max((len(node.log_streams) for node in nodes), default=0))
+        blames = (_blame(ranks.get(index, index), node) for index, node in enumerate(nodes))
+        lines += [f"  {words}" for words in blames if words]
         return JobFailedError("\n".join(lines), f"its log: `neuronkit logs FILE {run.name}`")
 
     def _new_lines(self, nodes: tuple[Job, ...]) -> Iterator[RunLine]:
         """By time within what has just come."""
         found: list[tuple[int, LogLine]] = []
+        attempts = max((len(node.log_streams) for node in nodes), default=0)
+        orders = [self.ranks.of_attempt(attempt + 1) for attempt in range(attempts)]
         for index, node in enumerate(nodes):
-            if self.only_node in (None, index):
-                found += [(index, line) for line in self._lines_of(node)]
-        for index, line in sorted(found, key=lambda pair: (pair[1].time_ms, pair[0])):
-            yield RunLine(index, line.text)
+            for order, stream in zip(orders, node.log_streams, strict=False):
+                rank = order.get(index, index)
+                if self.only_node in (None, rank):
+                    found += [(rank, line) for line in self._lines_of(stream)]
+        for rank, line in sorted(found, key=lambda pair: (pair[1].time_ms, pair[0])):
+            yield RunLine(rank, line.text)
 
-    def _lines_of(self, node: Job) -> Iterator[LogLine]:
-        for stream in node.log_streams:
-            if stream not in self._readers:
-                self._readers[stream] = StreamReader(self.cloud, self.group, stream)
-            yield from self._readers[stream].new_lines()
+    def _lines_of(self, stream: str) -> Iterator[LogLine]:
+        if stream not in self._readers:
+            self._readers[stream] = StreamReader(self.cloud, self.group, stream)
+        yield from self._readers[stream].new_lines()
 
 
 def _words(job: Job, nodes: tuple[Job, ...]) -> str:
@@ -59,13 +67,13 @@ def _words(job: Job, nodes: tuple[Job, ...]) -> str:
     return words + (f": {job.reason}" if job.reason else "")
 
 
-def _blame(index: int, node: Job) -> str:
+def _blame(rank: int, node: Job) -> str:
     """Empty for a node that did well or that was only stopped with the others."""
     if node.state != "FAILED":
         return ""
     code = "no exit code" if node.exit_code is None else f"exit code {node.exit_code}"
     words = "; ".join(dict.fromkeys(filter(None, (node.container_reason, node.reason))))
-    return f"node {index}: {code}" + (f": {words}" if words else "")
+    return f"node {rank}: {code}" + (f": {words}" if words else "")
 
 
 def _known(job: Job | None, job_id: str) -> Job:

@@ -125,9 +125,14 @@ fi"""
 
 
 def watch_script(directory: str, job_id: str, offsets: Mapping[str, int], only_node: int | None) -> str:
-    """Prints frames: a line `job N`, `ended N` or `log N OFFSET PATH`, then N bytes and a newline."""
+    """Prints frames: a line `job N`, `ended N`, `failures N` or `log N OFFSET PATH NODE`, then N bytes and a newline.
+
+    Files are named by Slurm's number of a node. NODE, as everywhere else, is the rank: with UltraServers another one,
+    which `places.ordered` of the attempt tells (RANK NUMBER NAME ...). The job's own log has no number: its NODE is `job`.
+    """
     known = " ".join(f"[{shlex.quote(path)}]={offset}" for path, offset in sorted(offsets.items()))
-    node = "*" if only_node is None else str(only_node)
+    skip = f"if [[ $node != job && $node != {only_node} ]]; then continue; fi\n  "
+    skip = "" if only_node is None else skip
     return f"""{_ALWAYS}shopt -s nullglob
 frame() {{ printf '%s %s\\n%s\\n' "$1" "${{#2}}" "$2"; }}
 {_job_line(job_id, SQUEUE_FORMAT)}
@@ -135,17 +140,28 @@ frame job "$job"
 cd -- {shlex.quote(directory)}
 frame ended "$(cat {ENDED_FILE} 2>/dev/null || true)"
 attempt=$(printf '%s\\n' attempt-* | sort -V | tail -n 1)
-frame failures "$(sort -n -- "$attempt"/failures/* /dev/null | head -n {FAILURES_MAX})"
+declare -A ranks=()
+for file in attempt-*/places.ordered; do
+  while read -r rank number _; do ranks[${{file%/*}}/$number]=$rank; done <"$file"
+done
+failures() {{
+  sort -n -- "$attempt"/failures/* /dev/null | head -n {FAILURES_MAX} | while read -r since name number code; do
+    printf '%s %s %s %s\\n' "$since" "$name" "${{ranks[$attempt/$number]:-$number}}" "$code"
+  done
+}}
+frame failures "$(failures)"
 declare -A known=({known})
 left={LOG_BYTES_MAX}
-for path in job.log attempt-*/node-{node}.log; do
+for path in job.log attempt-*/node-*.log; do
   if [[ ! -f $path ]]; then continue; fi
-  offset=${{known[$path]:-0}}
+  node=${{path##*/}}; node=${{node#node-}}
+  node=${{ranks[${{path%/*}}/${{node%.log}}]:-${{node%.log}}}}
+  {skip}offset=${{known[$path]:-0}}
   size=$(stat -c %s -- "$path")
   if (( size <= offset || left == 0 )); then continue; fi
   bytes=$(( size - offset < left ? size - offset : left ))
   left=$(( left - bytes ))
-  printf 'log %s %s %s\\n' "$bytes" "$offset" "$path"
+  printf 'log %s %s %s %s\\n' "$bytes" "$offset" "$path" "$node"
   tail -c +$(( offset + 1 )) -- "$path" | head -c "$bytes" || [[ $? -eq 141 ]]
   printf '\\n'
 done

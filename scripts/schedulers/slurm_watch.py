@@ -16,10 +16,19 @@ from scripts.schedulers.slurm_words import waiting_words
 from stacks.domain.errors import JobFailedError
 
 Frame = tuple[tuple[str, ...], bytes]
-_LOG = re.compile(r"job\.log|attempt-[0-9]+/node-([0-9]+)\.log")
 _LAST_LINES: Final = 20
 _FAILURE = re.compile(r"[0-9]+ (\S+) ([0-9]+) ([0-9]+)")
-"""What is noted of a node that failed by itself: NANOSECONDS NAME INDEX EXIT_CODE."""
+"""What is noted of a node that failed by itself: NANOSECONDS NAME NODE EXIT_CODE."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What is new in one log."""
+
+    path: str
+    node: int | None
+    """None: the job script's own."""
+    content: bytes
 
 
 @dataclass
@@ -44,9 +53,9 @@ class SlurmWatch:
             frames = list(parse_frames(self.run_text(text, f"follow run {self.run.name}").stdout))
             self.run, words = self._state(frames)
             new = _logs(frames)
-            is_full = sum(len(content) for _, content in new) >= slurm_scripts.LOG_BYTES_MAX
-            for path, content in new:
-                lines += self._consume(path, content, is_full=is_full)
+            is_full = sum(len(part.content) for part in new) >= slurm_scripts.LOG_BYTES_MAX
+            for part in new:
+                lines += self._consume(part, is_full=is_full)
             if not is_full:
                 return Sight(self.run, words, self.run.nodes, tuple(lines))
 
@@ -75,11 +84,8 @@ class SlurmWatch:
         words = waiting_words(run.reason, run.id) if run.state in WAITING_STATES else run.reason
         return run, run.state + (f": {words}" if words else "")
 
-    def _consume(self, path: str, content: bytes, *, is_full: bool) -> Iterator[RunLine]:
-        match = _LOG.fullmatch(path)
-        if match is None:
-            return
-        node = int(match.group(1)) if match.group(1) else None
+    def _consume(self, part: _Part, *, is_full: bool) -> Iterator[RunLine]:
+        path, node, content = part.path, part.node, part.content
         whole = content[: max(content.rfind(b"\n"), content.rfind(b"\r")) + 1]
         # A line longer than an answer would never be whole; nor would the last one of a run that has ended.
         no_more_comes = not whole if is_full else not self.run.is_active
@@ -97,7 +103,16 @@ def _split(content: bytes) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _logs(frames: list[Frame]) -> list[tuple[str, bytes]]:
+def _logs(frames: list[Frame]) -> list[_Part]:
     """The job's own first, then by attempt and node."""
-    found = [(header[3], content) for header, content in frames if header[0] == "log" and len(header) == 4]
-    return sorted(found, key=lambda item: [int(part) for part in re.findall(r"\d+", item[0])])
+    found = [
+        _Part(header[3], int(header[4]) if header[4].isdecimal() else None, content)
+        for header, content in frames
+        if header[0] == "log" and len(header) == 5
+    ]
+    return sorted(found, key=lambda part: (_attempt(part.path), -1 if part.node is None else part.node))
+
+
+def _attempt(path: str) -> int:
+    match = re.match(r"attempt-([0-9]+)/", path)
+    return int(match.group(1)) if match else 0

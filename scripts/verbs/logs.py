@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("run")
-@click.option("--node", type=click.IntRange(min=0), help="Only this node, counted from 0.")
+@click.option("--node", type=click.IntRange(min=0), help="Only the node of this rank, counted from 0.")
 @click.option("--follow", is_flag=True, help="Go on until the run ends.")
 @TRANSPORT
 @click.pass_obj

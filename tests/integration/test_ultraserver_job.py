@@ -13,7 +13,7 @@ from tests.integration.test_main_job import losses
 pytestmark = [pytest.mark.local_cloud, pytest.mark.node, pytest.mark.xdist_group("ultraserver_job")]
 
 PLACE = re.compile(r"^\[(\d+)\] neuronkit\[\?\] UltraServer ([0-9a-f]{16}), node (\d) of 4, mode 1$")
-RANK = re.compile(r"^\[(\d+)\] neuronkit\[(\d+)\] node \1 of AWS Batch is rank \2$")
+RANK = re.compile(r"^\[(\d+)\] neuronkit\[\1\] node (\d+) of AWS Batch is rank \1$")
 SHORT_AND_BY_THE_HOUR = {
     "    kind: capacity-block        # paid up front for a fixed time; it cannot be cancelled\n": "    kind: on-demand\n",
     '"60", --checkpoint-every, "20"': '"12", --checkpoint-every, "6"',
@@ -50,12 +50,14 @@ def test_ranks_follow_two_ultraservers_and_the_losses_are_those_of_nodes_in_orde
     members.run("launch", "smoke", "--follow")
     lines = members.json("logs", "smoke-1")["lines"]
     places = {int(m[1]): (m[2], int(m[3])) for line in lines if (m := PLACE.match(line))}
-    ranks = {int(m[1]): int(m[2]) for line in lines if (m := RANK.match(line))}
-    in_order = sorted(places, key=lambda index: places[index])
-    assert ranks == {index: rank for rank, index in enumerate(in_order)}
-    assert len(ranks) == 8
-    assert ranks[0] != 0
-    assert [len({places[index][0] for index in in_order[first : first + 4]}) for first in (0, 4)] == [1, 1]
+    indices = {int(m[1]): int(m[2]) for line in lines if (m := RANK.match(line))}
+    assert sorted(places, key=lambda rank: places[rank]) == list(range(8))
+    assert sorted(indices) == sorted(indices.values()) == list(range(8))
+    assert indices[0] != 0
+    assert [len({places[rank][0] for rank in range(first, first + 4)}) for first in (0, 4)] == [1, 1]
+    of_rank_0 = members.json("logs", "smoke-1", "--node", "0")["lines"]
+    assert any("neuronkit[0] node 0 of 8, main node" in line for line in of_rank_0)
+    assert any("step 12/12" in line for line in of_rank_0)
 
     plain = of_eight_nodes(new_pilot, {}, "plain", "us-east-2")
     plain.run("deploy", "--yes")

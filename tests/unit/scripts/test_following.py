@@ -10,7 +10,8 @@ import pytest
 from scripts.aws.batch import Job
 from scripts.aws.logs import LogLine
 from scripts.following import Follower
-from scripts.schedulers import batch_watch
+from scripts.schedulers import batch_ranks, batch_watch
+from scripts.schedulers.batch_ranks import Ranks
 from scripts.schedulers.batch_runs import of_job
 from scripts.schedulers.batch_watch import BatchWatch
 from scripts.schedulers.scheduler import RunLine, ScheduledRun, Sight
@@ -57,10 +58,12 @@ class Film:
         return Reader()
 
 
-def follow(only_node: int | None = None) -> tuple[ScheduledRun, list[str], list[str]]:
+def follow(
+    only_node: int | None = None, ranks: Ranks | None = None
+) -> tuple[ScheduledRun, list[str], list[str]]:
     states: list[str] = []
     lines: list[str] = []
-    watch = BatchWatch(a_cloud(), "group", "id", only_node)
+    watch = BatchWatch(a_cloud(), "group", "id", only_node, ranks or Ranks())
     follower = Follower(a_cloud(), watch, states.append, lines.append, only_node, pause=lambda seconds: None)
     return follower.follow(), states, lines
 
@@ -163,3 +166,26 @@ def test_an_end_that_nobody_knows_is_no_success() -> None:
         follower.follow()
     assert lines == ["step 3", "step 3"]
     assert follower.print_once().end_is_known is False
+
+
+def test_with_ultraservers_nodes_are_called_by_their_ranks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batch numbers the nodes of each attempt as it likes; an order that is not there yet changes nothing."""
+    orders = {
+        "runs/smoke/smoke-1/places/attempt-1.order": b"refused 78 no whole UltraServer",
+        "runs/smoke/smoke-1/places/attempt-2.order": b"0 1 node-1 10.0.0.2 s 0\n1 0 node-0 10.0.0.1 s 1\n",
+    }
+    monkeypatch.setattr(batch_ranks.s3, "read_bytes", lambda cloud, bucket, key: orders.get(key))
+    streams = [("a1", "a2"), ("b1", "b2")]
+    nodes = tuple(node(i, "FAILED", log_streams=s, exit_code=i) for i, s in enumerate(streams))
+    ended = replace(JOB, state="FAILED")
+    ranks = Ranks(((a_cloud(), "bucket", "runs/smoke/smoke-1"),))
+
+    def lines(only_node: int | None = None) -> list[str]:
+        pages = {name: [[LogLine(int(name[1]), name)]] for name in ("a1", "a2", "b1", "b2")}
+        Film(monkeypatch, [(ended, nodes)], pages)
+        return follow(only_node, ranks)[2]
+
+    assert lines() == ["[0] a1", "[1] b1", "[0] b2", "[1] a2"]
+    assert lines(only_node=0) == ["a1", "b2"]
+    message = BatchWatch(a_cloud(), "group", "id", None, ranks).failure(of_job(ended)).message
+    assert message.splitlines()[1:] == ["  node 1: exit code 0", "  node 0: exit code 1"]
