@@ -37,6 +37,7 @@ class CommandNeeds:
 
 _WHO: Final = Need("whose account it is (AWS lets everybody ask)", "sts:GetCallerIdentity")
 _STACKS: Final = Need("outputs and state of the stacks", "cloudformation:DescribeStacks")
+_TEMPLATE: Final = Need("what is deployed of the cluster", "cloudformation:GetTemplate")
 _OWN_STACKS: Final = Need(
     "which stacks are the environment's",
     "cloudformation:DescribeStacks cloudformation:ListStackResources",
@@ -198,6 +199,7 @@ LAUNCH: Final = CommandNeeds(
     (
         _WHO,
         _STACKS,
+        _TEMPLATE,
         _RUN_RECORDS,
         Need("the job's source, the run's record", "s3:PutObject"),
         _BATCH_RUNS,
@@ -216,6 +218,7 @@ STATUS: Final = CommandNeeds(
     (
         _WHO,
         _STACKS,
+        _TEMPLATE,
         _RUN_RECORDS,
         _BATCH_RUNS,
         Need("why nothing starts", "batch:DescribeComputeEnvironments batch:DescribeJobQueues"),
@@ -258,6 +261,7 @@ IMAGE: Final = CommandNeeds(
     (
         _WHO,
         _STACKS,
+        Need("how far its deployment is", "cloudformation:ListStackResources"),
         _LOCK,
         Need(
             "builds and, of one that failed, the step; how old the newest image is",
