@@ -27,8 +27,10 @@ from stacks.domain.capacity_market.offers import USD, Offer
 from stacks.domain.capacity_market.purchase import (
     FINAL_WORDS,
     INSTANCE_PLATFORM,
+    budget_refusals,
     cautions,
     misfits,
+    overlap_refusals,
     purchase_tags,
     refusals,
     require_offering_id,
@@ -55,6 +57,8 @@ class Order:
     fee_max_usd: Decimal
     """For all blocks of the entry together."""
     another: bool = False
+    overlap_ok: bool = False
+    """Blocks of the entry may run at the same time for less than what was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +142,8 @@ class Buyer:
                 f"name {missing}; nothing was bought",
             )
         offers = self._listed(order, wanted, open_ids, held)
-        for caution in (*_cautions_of_each(offers, self.now()), *together_cautions(offers, held)):
+        together = together_cautions(offers, held, self._earlier())
+        for caution in (*_cautions_of_each(offers, self.now()), *together):
             self.say(f"note: {caution}")
         self.confirm(f"Buy {self._what(offers)}? {FINAL_WORDS}.")
         again = self._listed(order, wanted, open_ids, held)
@@ -172,8 +177,17 @@ class Buyer:
         offers = tuple(listed[id_] for id_ in offering_ids)
         for offer in offers:
             _refuse(offer.id, refusals(offer, wanted, order.fee_max_usd, self.now()))
-        _refuse(", ".join(offering_ids), tuple(total_refusals(offers, held, order.fee_max_usd)))
+        together = (
+            *total_refusals(offers, held, order.fee_max_usd),
+            *budget_refusals(offers, self._earlier(), wanted.budget_usd),
+            *overlap_refusals(offers, held, wanted.hours, is_overlap_ok=order.overlap_ok),
+        )
+        _refuse(", ".join(offering_ids), together)
         return offers
+
+    def _earlier(self) -> tuple[Reservation, ...]:
+        """All that was bought for the environment, over or not, as long as EC2 shows it."""
+        return capacity_blocks.reservations_with_tags(self.cloud, {ENVIRONMENT_TAG: self.environment.name})
 
     def _pay_for_all(self, order: Order, wanted: Wanted, offers: tuple[Offer, ...]) -> tuple[str, ...]:
         """One after the other: each is paid for by itself, and what is paid stays."""

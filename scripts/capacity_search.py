@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from scripts.aws import capacity_blocks
 from scripts.aws.cloud import Cloud
@@ -24,8 +25,15 @@ def regions(wanted: Wanted, catalog: Catalog, *, everywhere: bool) -> tuple[str,
     return regions_that_offer(wanted.instance_type, catalog, wanted.region)
 
 
-def search(cloud: Cloud, wanted: Wanted, regions: Sequence[str], catalog: Catalog) -> Found:
-    """A region that gives no answer is named with its reason. Raises WorldError when none gives one."""
+def search(
+    cloud: Cloud,
+    wanted: Wanted,
+    of_file: Wanted | None,
+    regions: Sequence[str],
+    catalog: Catalog,
+    as_of: datetime,
+) -> Found:
+    """`of_file`: what a purchase would ask for. A region that gives no answer is named with its reason. Raises WorldError when none gives one."""
     offers: list[Offer] = []
     not_asked: list[tuple[str, str]] = []
     errors: list[WorldError] = []
@@ -39,7 +47,7 @@ def search(cloud: Cloud, wanted: Wanted, regions: Sequence[str], catalog: Catalo
             not_asked.append((region, error.message))
     if len(errors) == len(regions):
         raise errors[0]
-    return Found(wanted, tuple(regions), ranked(offers, catalog), tuple(not_asked))
+    return Found(wanted, of_file, as_of, tuple(regions), ranked(offers, catalog), tuple(not_asked))
 
 
 def ask(cloud: Cloud, wanted: Wanted) -> tuple[Offer, ...]:

@@ -10,11 +10,13 @@ from pathlib import Path
 
 from scripts.console import Console
 from scripts.loading import LoadedPlan, load_plan
+from stacks.domain.capacity_market.paid_fees import paid_fees
 from stacks.domain.catalog import load_catalog
 from stacks.domain.catalog.prices import ServiceItem
 from stacks.domain.cost import ASSUMABLE, Basis
 from stacks.domain.errors import InputError
 from stacks.domain.findings import closest
+from stacks.domain.live import LiveFacts
 from stacks.domain.price_file import read_price_file
 from stacks.domain.prices import Prices
 
@@ -40,6 +42,15 @@ def with_live_prices(console: Console, loaded: LoadedPlan, today: date) -> Loade
 
     live = ask_prices(console, loaded.plan, today)
     prices = replace(loaded.basis.prices, live=live.prices, not_asked=live.not_asked)
+    return loaded.with_basis(replace(loaded.basis, prices=prices))
+
+
+def with_paid_fees(loaded: LoadedPlan, live: LiveFacts) -> LoadedPlan:
+    """With what the blocks that the file names have cost; the user's own prices win."""
+    fees = paid_fees(loaded.plan, live)
+    if not fees:
+        return loaded
+    prices = replace(loaded.basis.prices, live={**loaded.basis.prices.live, **fees})
     return loaded.with_basis(replace(loaded.basis, prices=prices))
 
 

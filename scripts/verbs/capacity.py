@@ -58,26 +58,40 @@ def search(console: Console, /, file: Path, everywhere: bool, **asked: Any) -> i
     from scripts.capacity_search import search as ask_everywhere
     from scripts.complaint import complain
     from stacks.domain.capacity_market.named_hardware import with_named_hardware
+    from stacks.domain.capacity_market.next_purchase import next_words
     from stacks.domain.capacity_market.search_report import search_document, search_text
-    from stacks.domain.capacity_market.wanted import wanted_of
+    from stacks.domain.capacity_market.wanted import wanted_as_filed, wanted_of
     from stacks.domain.catalog import load_catalog
     from stacks.domain.environment import read, read_source
 
+    again = _again(**asked)
     as_of, timezone = now(), timezone_of(asked.pop("timezone"))
     environment, options = read(read_source(file)), _options(timezone, **asked)
     catalog = with_named_hardware(environment, load_catalog(), options)
     every_wanted = wanted_of(environment, catalog, options, as_of)
     cloud = open_cloud(console, environment.region, environment.account, account_required=False)
     found = [
-        ask_everywhere(cloud, one, regions(one, catalog, everywhere=everywhere), catalog)
+        ask_everywhere(
+            cloud,
+            one,
+            wanted_as_filed(environment, catalog, options, one, as_of),
+            regions(one, catalog, everywhere=everywhere),
+            catalog,
+            as_of,
+        )
         for one in every_wanted
     ]
+    texts = []
+    for one in found:
+        cluster = ("--cluster", one.wanted.clusters[0]) if len(found) > 1 else ()
+        step = next_words(one, environment.capacity[one.wanted.capacity], (*again, *cluster))
+        texts.append("\n".join(filter(None, (search_text(one, timezone), step))))
     document = {
         "as_of": as_of.isoformat(timespec="seconds"),
         "is_emulated": cloud.is_local,
         "searches": [search_document(one, timezone) for one in found],
     }
-    console.result(document, "\n\n".join(search_text(one, timezone) for one in found))
+    console.result(document, "\n\n".join(texts))
     if cloud.is_local:
         console.progress(_EMULATED)
     missing = [one for one in found if not one.offers]
@@ -94,6 +108,10 @@ def search(console: Console, /, file: Path, everywhere: bool, **asked: Any) -> i
 @click.option(
     "--another", is_flag=True, help="Buy although a block for this entry, not over, is yours already."
 )
+@click.option(
+    "--overlap-ok", is_flag=True,
+    help="Several blocks: buy although they run at the same time for less than the duration asked for.",
+)  # fmt: skip
 @_asking
 @click.pass_obj
 def buy(
@@ -104,9 +122,12 @@ def buy(
     max_fee: str,
     yes: bool,
     another: bool,
+    overlap_ok: bool,
     **asked: Any,
 ) -> None:
     """Buy OFFERING for FILE and write its id there. It is paid at once and cannot be cancelled.
+
+    Refused when its fee, with what was bought for the environment before, is more than FILE's budget_usd.
 
     Several only for several UltraServers under Slurm: a block for each, and all ids in FILE once all are bought.
     Give the options that you searched with: the offerings are listed again first. After an interruption the same
@@ -123,7 +144,7 @@ def buy(
     from stacks.domain.findings import FindingsError, has_errors
 
     timezone = timezone_of(asked.pop("timezone"))
-    order = Order(file, offerings, _dollars(max_fee), another)
+    order = Order(file, offerings, _dollars(max_fee), another, overlap_ok)
     checked = check(file)
     if has_errors(checked.findings):
         raise FindingsError(checked.findings)
@@ -205,6 +226,16 @@ def _options(
         until=moment_of(until, "--until", timezone),
         **rest,
     )
+
+
+def _again(**asked: Any) -> tuple[str, ...]:
+    """The options of a search that a purchase needs, too."""
+    names = {
+        "cluster": "--cluster", "by": "--by", "ultraserver_type": "--ultraserver-type", "days": "--days", "hours": "--hours",
+        "start_from": "--from", "until": "--until", "timezone": "--timezone",
+    }  # fmt: skip
+    given = ((option, asked[name]) for name, option in names.items() if asked[name] not in (None, "auto"))
+    return tuple(word for pair in given for word in pair)
 
 
 def _dollars(text: str) -> Decimal:

@@ -40,14 +40,17 @@ def command(console: Console, file: Path, live: bool) -> int:
         return _report(console, file, checked.findings, checked.not_checked, code)
     from scripts.live_facts import ask
     from scripts.loading import judge, plan_of
+    from scripts.plan_prices import with_paid_fees
 
     loaded = plan_of(checked, local=console.local)
     asked = ask(console, loaded.loaded.environment, loaded.plan)
+    loaded = with_paid_fees(loaded, asked.facts)
     judged = judge(loaded, asked.facts)
     if asked.error and asked.error.hint and not console.json:
         console.progress(f"AWS was not asked: {asked.error.hint}")
-    code = asked.error.exit_code if asked.error else 3 if has_errors(judged.findings) else 0
-    return _report(console, file, (*loaded.findings, *judged.findings), judged.not_checked, code)
+    findings = (*loaded.findings, *judged.findings)
+    code = asked.error.exit_code if asked.error else 3 if has_errors(findings) else 0
+    return _report(console, file, findings, judged.not_checked, code)
 
 
 def _report(

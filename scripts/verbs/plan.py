@@ -58,7 +58,7 @@ def command(
     With --live the exit code is 3 when AWS says no, or could not be asked at all; the plan is printed all the same.
     """
     from scripts.loading import judge
-    from scripts.plan_prices import load_priced_plan, with_live_prices
+    from scripts.plan_prices import load_priced_plan, with_live_prices, with_paid_fees
     from stacks.domain.catalog import load_catalog
     from stacks.domain.findings import has_errors, in_words
     from stacks.domain.live import LiveFacts
@@ -74,7 +74,7 @@ def command(
 
         asked = ask(console, loaded.loaded.environment, loaded.plan)
         facts, error = asked.facts, asked.error
-        loaded = with_live_prices(console, loaded, today)
+        loaded = with_paid_fees(with_live_prices(console, loaded, today), facts)
     judged = judge(loaded, facts)
     findings = (*loaded.findings, *judged.findings)
     if not console.json:

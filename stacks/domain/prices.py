@@ -121,7 +121,8 @@ class Prices:
 
     def _discounted(self, key: PriceKey, price: UnitPrice) -> UnitPrice:
         discount = self.discounts.get(key.service_code)
-        if discount is None or price.usd is None:
+        # What a block has cost is paid already.
+        if discount is None or price.usd is None or key.kind == "capacity":
             return price
         usd = price.usd * (1 - discount.percent / 100)
         return replace(

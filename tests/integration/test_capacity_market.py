@@ -130,6 +130,26 @@ def test_buy_needs_the_options_of_the_search(market: Pilot) -> None:
     assert len(bought(market)) == 1
 
 
+def test_the_budget_is_the_users_word_and_what_was_paid_counts_in_the_plan(market: Pilot) -> None:
+    text = market.file.read_text()
+    market.file.write_text(re.sub(r"budget_usd: \d+", "budget_usd: 20000", text))
+    assert {offer["obstacles"][0][:34] for offer in offers(market) if offer["is_in_the_files_zone"]} == {
+        "budget_usd of the file is 20,000.0"
+    }
+    chosen = offering(market)
+    refused = market.run("capacity buy", chosen, "--max-fee", "30000", "--yes", code=3)
+    assert "budget_usd of the file is 20,000.00 USD" in refused.stderr
+    assert bought(market) == []
+    market.file.write_text(text)
+    command = re.search(
+        r"capacity buy \S+ (\S+) --max-fee (\S+)$", market.run("capacity search").stdout, re.MULTILINE
+    )
+    assert command is not None
+    market.run("capacity buy", command[1], "--max-fee", command[2], "--yes")
+    cost = market.json("plan", "--live", code=3)["cost"]
+    assert cost["usd_upfront"] == float(command[2])
+
+
 WRONG_WORDS: dict[str, list[str]] = {
     "write digits only": ["--max-fee", "lots"],
     "'NaN': write digits only": ["--max-fee", "NaN"],
@@ -187,6 +207,7 @@ def two_ultraservers(market: Pilot) -> Pilot:
     text = text.replace("instance_type: trn2.48xlarge", "instance_type: trn2u.48xlarge")
     slurm = "scheduler: slurm\n    slurm: {shared_storage: {kind: efs}}"
     text = re.sub(r"scheduler: batch", slurm, text)
+    text = re.sub(r"budget_usd: \d+", "budget_usd: 100000", text)
     market.file.write_text(re.sub(r"\bnodes: 4\b", "nodes: 8", text, count=1))
     return replace(market, region="ap-south-2")
 
@@ -209,6 +230,22 @@ def test_a_client_killed_between_two_blocks_buys_the_second_only(two_ultraserver
     standings = market.json("capacity status")["capacities"]
     assert [one["id"] for one in standings] == done["ids"]
     assert not any(one["found_by_tag"] for one in standings)
+
+
+def test_two_blocks_a_day_apart_need_the_explicit_word(two_ultraservers: Pilot) -> None:
+    market = two_ultraservers
+    listed = [offer for offer in offers(market) if not offer["obstacles"]]
+    first, same, later = listed[:3]
+    assert first["start_utc"] == same["start_utc"] < later["start_utc"]
+    assert (
+        f"capacity buy {market.file} {first['id']} {same['id']} --max-fee"
+        in market.run("capacity search").stdout
+    )
+    buy = ("capacity buy", first["id"], later["id"], "--max-fee", "90000", "--yes")
+    assert "6 days 0 h of 7 days 0 h" in market.run(*buy, code=3).stderr
+    assert bought(market) == []
+    market.run(*buy, "--overlap-ok")
+    assert len(bought(market)) == 2
 
 
 def test_status_of_a_block_that_is_not_there_is_exit_3(market: Pilot) -> None:

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 from typing import Any
 
 from moto.core.responses import ActionResult
@@ -24,6 +25,8 @@ from scripts.local_cloud.ec2.capacity_blocks import add_block, blocks_of, descri
 _USD_PER_VCPU_HOUR = Decimal("0.18")
 _ZONE_SURCHARGE = Decimal("0.03")
 _STARTS_LISTED = 3
+_ULTRASERVER_OFFERS = 2
+"""At each start, so that two can be bought for the same time."""
 _WEEKS_AHEAD_MAX = 8
 _INSTANCES_MAX = 64
 _DAYS = (*range(1, 15), *range(21, 183, 7))
@@ -106,10 +109,10 @@ class BlockMarket(EC2BaseResponse):
         instance_type, count, ultraserver = self._hardware()
         starts = list(self._starts(hours))
         for index, zone in enumerate(self._zones(instance_type)):
-            for start in starts:
+            for start, number in product(starts, range(_ULTRASERVER_OFFERS if ultraserver else 1)):
                 key = (self.ec2_backend.account_id, zone.zone_id, instance_type, str(count), str(hours))
                 yield {
-                    "CapacityBlockOfferingId": _offer_id("cb", *key, start.isoformat()),
+                    "CapacityBlockOfferingId": _offer_id("cb", *key, start.isoformat(), str(number)),
                     "InstanceType": instance_type,
                     "AvailabilityZone": zone.name,
                     "InstanceCount": count,

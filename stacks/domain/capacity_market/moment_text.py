@@ -17,7 +17,13 @@ def in_zone(moment: datetime | None, timezone: tzinfo) -> str:
 
 
 def in_both(moment: datetime | None, timezone: tzinfo) -> str:
-    return UNKNOWN if moment is None else f"{in_utc(moment)} ({in_zone(moment, timezone)})"
+    """Once where the zone's time is UTC."""
+    return f"{in_utc(moment)} ({in_zone(moment, timezone)})" if differs(moment, timezone) else in_utc(moment)
+
+
+def differs(moment: datetime | None, timezone: tzinfo) -> bool:
+    """Of a moment: the zone's time from UTC."""
+    return moment is not None and bool(moment.astimezone(timezone).utcoffset())
 
 
 def iso(moment: datetime | None, timezone: tzinfo = UTC) -> str | None:

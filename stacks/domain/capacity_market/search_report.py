@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import datetime, tzinfo
 from decimal import Decimal
 from typing import Any
 
-from stacks.domain.capacity_market.moment_text import UNKNOWN, columns, in_utc, in_zone, iso, money
+from stacks.domain.capacity_market.moment_text import (
+    UNKNOWN,
+    columns,
+    differs,
+    in_both,
+    in_utc,
+    in_zone,
+    iso,
+    money,
+)
 from stacks.domain.capacity_market.offers import USD, Offer, Valued
+from stacks.domain.capacity_market.purchase import Refusal, obstacles
+from stacks.domain.capacity_market.same_time import times
 from stacks.domain.capacity_market.wanted import Wanted
 from stacks.domain.reservations import RECLAIM_MINUTES, ULTRASERVER_RECLAIM_MINUTES
 
@@ -18,9 +29,31 @@ class Found:
     """What one search brought. `not_asked`: regions that gave no answer, and why."""
 
     wanted: Wanted
+    of_file: Wanted | None
+    """What `buy` would take: the file's own type and numbers, whatever was searched for. None: nothing."""
+    as_of: datetime
     regions: tuple[str, ...]
     offers: tuple[Valued, ...]
     not_asked: tuple[tuple[str, str], ...] = ()
+
+    def obstacles(self, offer: Offer) -> tuple[Refusal, ...]:
+        """Why the file cannot take it; () where it can. What was bought for it before is not known here."""
+        if self.of_file is None:
+            return (
+                Refusal("not as the file", "the file's own nodes cannot be asked for with these options"),
+            )
+        found = obstacles(offer, self.of_file, self.as_of)
+        fees = (offer.fee or Decimal(0)) * self.of_file.blocks
+        if not found and fees > self.of_file.budget_usd:
+            budget = money(self.of_file.budget_usd, USD)
+            words = f"budget_usd of the file is {budget}; write more there if you mean to pay it"
+            return (Refusal("over budget", words),)
+        return found
+
+    @property
+    def blocks(self) -> int:
+        """So many have to run at the same time."""
+        return self.of_file.blocks if self.of_file else 1
 
 
 def search_document(found: Found, timezone: tzinfo) -> dict[str, Any]:
@@ -41,7 +74,11 @@ def search_document(found: Found, timezone: tzinfo) -> dict[str, Any]:
         },
         "notes": list(wanted.notes),
         "offers": [
-            {**offer_document(one, timezone), "is_in_the_files_zone": _fits(one.offer, wanted)}
+            {
+                **offer_document(one, timezone),
+                "is_in_the_files_zone": _is_in_the_zone(one.offer, wanted),
+                "obstacles": [refusal.sentence for refusal in found.obstacles(one.offer)],
+            }
             for one in found.offers
         ],
         "not_asked": [{"region": region, "why": why} for region, why in found.not_asked],
@@ -96,26 +133,48 @@ def search_text(found: Found, timezone: tzinfo) -> str:
 
 
 def _table(found: Found, timezone: tzinfo) -> list[tuple[str, ...]]:
-    head = ("", "offering", "zone", "start", "", "end", "", "nodes", "fee", "/node-hour", "/useful chip-hour")
-    return [head, *(_row(one, found.wanted, timezone) for one in found.offers)]
+    """Local times stand beside UTC where they differ; letters, where several blocks have to run at the same time."""
+    is_local = any(
+        differs(moment, timezone) for one in found.offers for moment in (one.offer.start, one.offer.end)
+    )
+    letters = times([one.offer for one in found.offers if not found.obstacles(one.offer)])
+    is_lettered = found.blocks > 1
+    local = ("",) if is_local else ()
+    head = (
+        "", "offering", "zone", "start", *local, "end", *local, *(("same time",) if is_lettered else ()),
+        "nodes", "fee", "/node-hour", "/useful chip-hour", "",
+    )  # fmt: skip
+    rows = [head]
+    for one in found.offers:
+        offer, words = one.offer, ", ".join(refusal.word for refusal in found.obstacles(one.offer))
+        rows.append(
+            (
+                "" if words else "*",
+                offer.id,
+                offer.zone_id or offer.zone or UNKNOWN,
+                *_moment(offer.start, timezone if is_local else None),
+                *_moment(offer.end, timezone if is_local else None),
+                *((letters.get(offer.id, ""),) if is_lettered else ()),
+                *_worth(one),
+                words,
+            )
+        )
+    return rows
 
 
-def _fits(offer: Offer, wanted: Wanted) -> bool:
+def _is_in_the_zone(offer: Offer, wanted: Wanted) -> bool:
     return bool(offer.zone_id) and offer.zone_id == wanted.zone_id
 
 
-def _row(one: Valued, wanted: Wanted, timezone: tzinfo) -> tuple[str, ...]:
-    offer, currency = one.offer, one.offer.currency
+def _moment(moment: datetime | None, timezone: tzinfo | None) -> tuple[str, ...]:
+    return (in_utc(moment), *(() if timezone is None else (in_zone(moment, timezone),)))
+
+
+def _worth(one: Valued) -> tuple[str, ...]:
+    currency = one.offer.currency
     return (
-        "*" if _fits(offer, wanted) else "",
-        offer.id,
-        offer.zone_id or offer.zone or UNKNOWN,
-        in_utc(offer.start),
-        in_zone(offer.start, timezone),
-        in_utc(offer.end),
-        in_zone(offer.end, timezone),
         _nodes(one),
-        money(offer.fee, currency),
+        money(one.offer.fee, currency),
         money(one.fee_per_node_hour, currency),
         money(one.fee_per_useful_chip_hour, currency, 4),
     )
@@ -130,7 +189,10 @@ def _nodes(one: Valued) -> str:
 
 def _legend(found: Found) -> str:
     minutes = ULTRASERVER_RECLAIM_MINUTES if found.wanted.is_ultraserver else RECLAIM_MINUTES
-    words = (
+    words = "  * the file can take it; for the others the last column says what is in the way\n"
+    if found.blocks > 1:
+        words += f"  same letter: same start and end; {found.blocks} blocks have to run at the same time\n"
+    words += (
         f"  a useful chip-hour ends {minutes} minutes before the block does: then EC2 takes the nodes back"
     )
     if any(one.offer.currency != USD for one in found.offers):
@@ -152,6 +214,6 @@ def offer_text(offer: Offer, timezone: tzinfo) -> str:
         else f"{offer.instances} x {offer.instance_type}"
     )
     return (
-        f"{offer.id}: {what} in {offer.zone_id}, {in_utc(offer.start)} to {in_utc(offer.end)} "
-        f"({in_zone(offer.start, timezone)} to {in_zone(offer.end, timezone)}), {money(offer.fee, offer.currency)}"
+        f"{offer.id}: {what} in {offer.zone_id}, {in_both(offer.start, timezone)} to {in_both(offer.end, timezone)}, "
+        f"{money(offer.fee, offer.currency)}"
     )

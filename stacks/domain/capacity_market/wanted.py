@@ -39,6 +39,11 @@ class Options:
     until: datetime | None = None
 
     @property
+    def of_the_files_size(self) -> Options:
+        """What a purchase takes: its type and numbers are the file's."""
+        return replace(self, instance_type=None, nodes=None, ultraservers=None)
+
+    @property
     def names_hardware(self) -> bool:
         return any((self.instance_type, self.nodes, self.ultraserver_type, self.ultraservers))
 
@@ -61,6 +66,7 @@ class Wanted:
     hours: int
     start_from: datetime | None
     until: datetime | None
+    budget_usd: Decimal
     notes: tuple[str, ...] = ()
     blocks: int = 1
     """Several for UltraServers under Slurm: PCS takes one reservation for the node group of each."""
@@ -122,6 +128,17 @@ def wanted_of(
     for one in wanted:
         _check_dates(one, as_of)
     return tuple(wanted)
+
+
+def wanted_as_filed(
+    environment: Environment, catalog: Catalog, options: Options, wanted: Wanted, as_of: datetime
+) -> Wanted | None:
+    """As `wanted`, with the type and the numbers that the file has; None where they cannot be asked for with these options."""
+    try:
+        by_file = wanted_of(environment, catalog, options.of_the_files_size, as_of)
+    except InputError:
+        return None
+    return next(one for one in by_file if one.capacity == wanted.capacity)
 
 
 def wanted_to_buy(environment: Environment, every_wanted: tuple[Wanted, ...]) -> Wanted:
@@ -212,6 +229,7 @@ def _wanted(
         hours=hours,
         start_from=options.start_from,
         until=options.until,
+        budget_usd=Decimal(str(environment.budget_usd)),
         notes=notes,
         blocks=asked.blocks,
     )
@@ -237,7 +255,7 @@ def _by_group(whole: _Hardware, catalog: Catalog, clusters: list[Cluster], nodes
     if members is None or nodes <= members:
         return whole
     blocks = -(-nodes // members)
-    note = f"PCS takes one reservation for each UltraServer: {blocks} blocks of {members} nodes, all at the same time"
+    note = f"PCS takes one reservation for each UltraServer: {blocks} blocks of {members} nodes, which have to run at the same time"
     return replace(
         whole,
         nodes=members,

@@ -26,6 +26,7 @@ WANTED = Wanted(
     hours=DAYS * 24,
     start_from=None,
     until=None,
+    budget_usd=Decimal(100_000),
 )
 OFFER = Offer(
     id="cb-1",

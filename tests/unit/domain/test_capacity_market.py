@@ -17,7 +17,10 @@ from stacks.domain.capacity_market.durations import sold_hours
 from stacks.domain.capacity_market.named_hardware import with_named_hardware
 from stacks.domain.capacity_market.offers import Offer, Segment, ranked, valued
 from stacks.domain.capacity_market.purchase import (
+    budget_refusals,
     cautions,
+    overlap_refusals,
+    paid,
     purchase_tags,
     refusals,
     together_cautions,
@@ -399,9 +402,6 @@ LATER = {"start": START + timedelta(days=DAYS), "end": START + timedelta(days=2 
         ([an_offer()], [a_held_block()], "44031", ["the fees are 44031.10 USD together, 20000 of them paid before; --max-fee allows 44031"]),
         ([an_offer()], [a_held_block(None)], "24031.10", []),
         ([an_offer()], [a_held_block("a lot")], "24031.10", []),
-        ([an_offer(), an_offer(**LATER)], [], "50000", ["they never run at the same time, and the cluster needs all of them"]),
-        ([an_offer()], [a_held_block(**LATER)], "50000", ["they never run at the same time, and the cluster needs all of them"]),
-        ([an_offer()], [a_held_block(end=None)], "50000", []),
     ],
 )  # fmt: skip
 def test_blocks_that_are_refused_together(
@@ -410,12 +410,64 @@ def test_blocks_that_are_refused_together(
     assert list(total_refusals(offers, held, Decimal(fee_max))) == reasons
 
 
+NEVER = "they never run at the same time, and the cluster needs all of them"
+ONLY = "all of them run only from 2026-12-02 11:30 UTC to 2026-12-08 11:30 UTC"
+SHORT = f"{ONLY}: 6 days 0 h of 7 days 0 h; name offerings of the same time, or say --overlap-ok"
+NEXT_DAY = {"start": START + timedelta(days=1), "end": START + timedelta(days=DAYS + 1)}
+
+
+@pytest.mark.parametrize(
+    ("offers", "held", "hours", "is_overlap_ok", "reasons"),
+    [
+        ([an_offer()], [], 168, False, []),
+        ([an_offer(), an_offer()], [], 168, False, []),
+        ([an_offer(), an_offer()], [], 192, False, []),
+        ([an_offer(), an_offer(**LATER)], [], 168, True, [NEVER]),
+        ([an_offer()], [a_held_block(**LATER)], 168, True, [NEVER]),
+        ([an_offer(), an_offer(**NEXT_DAY)], [], 168, False, [SHORT]),
+        ([an_offer()], [a_held_block(**NEXT_DAY)], 168, False, [SHORT]),
+        ([an_offer(), an_offer(**NEXT_DAY)], [], 168, True, []),
+        ([an_offer(), an_offer(**NEXT_DAY)], [], 144, False, []),
+        ([an_offer()], [a_held_block(end=None)], 168, False, []),
+    ],
+)  # fmt: skip
+def test_blocks_of_one_cluster_have_to_run_at_the_same_time(
+    offers: list[Offer], held: list[Reservation], hours: int, is_overlap_ok: bool, reasons: list[str]
+) -> None:
+    assert list(overlap_refusals(offers, held, hours, is_overlap_ok=is_overlap_ok)) == reasons
+
+
+OVER = "budget_usd of the file is 30,000.00 USD; if you mean to pay it, write at least"
+
+
+@pytest.mark.parametrize(
+    ("offers", "earlier", "reasons"),
+    [
+        ([an_offer(fee=Decimal(30_000))], [], []),
+        ([an_offer(fee=Decimal("30000.01"))], [], [f"the fee is 30,000.01 USD: {OVER} 30000.01 there"]),
+        ([an_offer(), an_offer()], [], [f"the fees are 48,062.20 USD: {OVER} 48062.20 there"]),
+        ([an_offer()], [a_held_block()], [f"the fee is 24,031.10 USD, and 20,000.00 USD are paid for cr-1: {OVER} 44031.10 there"]),
+        ([an_offer()], [replace(a_held_block(), state="expired")], [f"the fee is 24,031.10 USD, and 20,000.00 USD are paid for cr-1: {OVER} 44031.10 there"]),
+        ([an_offer()], [replace(a_held_block(), state="payment-failed"), a_held_block(None), replace(a_held_block(), kind="default")], []),
+    ],
+)  # fmt: skip
+def test_the_budget_counts_whatever_was_paid_for_the_environment(
+    offers: list[Offer], earlier: list[Reservation], reasons: list[str]
+) -> None:
+    assert list(budget_refusals(offers, earlier, Decimal("30000.0"))) == reasons
+
+
+@pytest.mark.parametrize("text", [None, "", "a lot", "NaN", "Infinity", "-5"])
+def test_a_tag_that_is_no_amount_is_no_fee(text: str | None) -> None:
+    assert paid(a_held_block(text)) is None
+
+
 def test_what_to_know_of_blocks_together() -> None:
-    assert list(together_cautions([an_offer(), an_offer()], [a_held_block()])) == []
+    assert list(together_cautions([an_offer(), an_offer()], [a_held_block()], [a_held_block()])) == []
     later = an_offer(start=START + timedelta(days=1))
-    assert list(together_cautions([later], [a_held_block(None)])) == [
-        "all of them run only from 2026-12-02 11:30 UTC to 2026-12-08 11:30 UTC",
-        "what cr-1 cost is not noted: --max-fee is compared without it",
+    assert list(together_cautions([later], [a_held_block(None)], [a_held_block(None)])) == [
+        ONLY,
+        "what cr-1 cost is not noted: --max-fee and budget_usd are compared without it",
     ]
 
 

@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from stacks.domain.capacity_market.moment_text import span
-from stacks.domain.capacity_market.offers import ranked
+from stacks.domain.capacity_market.next_purchase import next_words
+from stacks.domain.capacity_market.offers import Offer, ranked
 from stacks.domain.capacity_market.search_report import Found, offer_text, search_document, search_text
 from stacks.domain.capacity_market.standing import (
     STATE_WORDS,
@@ -21,6 +22,7 @@ from stacks.domain.capacity_market.standing import (
     standing_text,
 )
 from stacks.domain.catalog import load_catalog
+from stacks.domain.environment import Capacity
 from stacks.domain.reservations import Reservation
 from tests.unit.domain.capacity_offers import NOW, START, ULTRASERVER, an_offer, wanted
 
@@ -44,9 +46,24 @@ STANDING = Standing("block", "capacity-block", BLOCK.id, BLOCK, checkpoint_secon
 def found(*offers: object, **more: object) -> Found:
     return Found(
         wanted(**more),
+        wanted(**more),
+        NOW,
         ("us-east-2",),
         ranked(offers, load_catalog()),  # type: ignore[arg-type]
     )
+
+
+OBSTACLES: list[tuple[dict[str, object], str]] = [
+    ({}, ""),
+    ({"zone_id": "use2-az1"}, "other zone"),
+    ({"zone_id": ""}, "other zone"),
+    ({"region": "ap-south-2"}, "other region"),
+    ({"tenancy": "dedicated"}, "other tenancy"),
+    ({"instances": 2}, "other size"),
+    ({"instance_type": "trn1.32xlarge", "zone_id": "use2-az1"}, "other zone, other type"),
+    ({"end": NOW, "start": NOW - timedelta(days=1)}, "no time left"),
+    ({"fee": Decimal(100_001)}, "over budget"),
+]
 
 
 def lines_with(text: str, words: str) -> list[str]:
@@ -71,15 +88,96 @@ def test_a_row_of_the_search() -> None:
     ]
 
 
-def test_only_offers_in_the_files_zone_have_the_star() -> None:
-    text = search_text(
-        found(an_offer(), an_offer(id="cb-2", zone_id="use2-az1"), an_offer(id="cb-3", zone_id="")), UTC
+def test_only_offers_that_the_file_can_take_have_the_star() -> None:
+    text = search_text(found(*(an_offer(id=f"cb-{n}", **more) for n, (more, _) in enumerate(OBSTACLES))), UTC)
+    rows = {row.removeprefix("*").split()[0]: row for row in lines_with(text, "cb-")}
+    for number, (_, word) in enumerate(OBSTACLES):
+        row = rows[f"cb-{number}"]
+        assert row.startswith("*") == (word == "")
+        assert row.endswith(f"  {word}" if word else " USD")
+    assert len(lines_with(text, "* the file can take it; for the others the last column says")) == 1
+
+
+def test_local_times_stand_beside_utc_only_where_they_differ() -> None:
+    assert search_text(found(an_offer()), BERLIN).count("CET") == 2
+    for zone in (UTC, ZoneInfo("Africa/Abidjan")):
+        (row,) = lines_with(search_text(found(an_offer()), zone), "cb-1")
+        assert (row.count("11:30"), row.count("UTC")) == (2, 2)
+        assert offer_text(an_offer(), zone).count("11:30") == 2
+
+
+def test_another_size_than_the_files_is_listed_and_not_taken() -> None:
+    small = replace(found(an_offer(instances=2)), wanted=wanted(nodes=2))
+    assert lines_with(search_text(small, UTC), "cb-1")[0].endswith("other size")
+    none = replace(small, of_file=None)
+    assert lines_with(search_text(none, UTC), "cb-1")[0].endswith("not as the file")
+    (offer,) = search_document(small, UTC)["offers"]
+    assert offer["obstacles"] == ["it has 2 instances, the file wants 4"]
+
+
+def test_a_fee_above_the_budget_is_marked_also_of_several_blocks() -> None:
+    cheap = {"budget_usd": Decimal("48062.20")}
+    assert lines_with(search_text(found(an_offer(), blocks=2, **cheap), UTC), "cb-1")[0].startswith("*")
+    assert lines_with(search_text(found(an_offer(), blocks=3, **cheap), UTC), "cb-1")[0].endswith(
+        "over budget"
     )
-    assert [line.startswith("*") for line in lines_with(text, "cb-")] == [True, False, False]
+
+
+LATER = {"start": START + timedelta(days=1), "end": END + timedelta(days=1)}
+THIRD = {"start": START + timedelta(days=3), "end": END + timedelta(days=3)}
+
+
+def test_offers_of_the_same_time_have_the_same_letter() -> None:
+    offers = (
+        an_offer(id="cb-1", **LATER), an_offer(id="cb-2"), an_offer(id="cb-3", **THIRD), an_offer(id="cb-4", **LATER),
+        an_offer(id="cb-5"), an_offer(id="cb-6", zone_id="use2-az1", **THIRD),
+    )  # fmt: skip
+    text = search_text(found(*offers, blocks=2), UTC)
+    letters = {}
+    for row in lines_with(text, "use2-"):
+        cells = row.removeprefix("*").split("UTC")
+        letters[cells[0].split()[0]] = cells[2].split()[0]
+    assert letters == {"cb-2": "A", "cb-5": "A", "cb-1": "B", "cb-4": "B", "cb-3": "4", "cb-6": "4"}
+    assert "2 blocks have to run at the same time" in text
+    assert "same time" not in search_text(found(*offers), UTC)
+
+
+BLOCK_ENTRY = Capacity(kind="capacity-block")
+
+
+@pytest.mark.parametrize(
+    ("offers", "more", "options", "words"),
+    [
+        ([an_offer()], {}, [], "next: neuronkit capacity buy FILE cb-1 --max-fee 24031.10"),
+        ([an_offer(fee=Decimal(1), zone_id="use2-az1", id="cb-0"), an_offer()], {}, ["--days", "7"], "next: neuronkit capacity buy FILE cb-1 --max-fee 24031.10 --days 7"),
+        ([an_offer()], {}, ["--from", "2026-12-01 09:00"], "next: neuronkit capacity buy FILE cb-1 --max-fee 24031.10 --from '2026-12-01 09:00'"),
+        ([an_offer(zone_id="use2-az1")], {}, [], "the file can take none of these: the last column says what is in the way"),
+        ([], {}, [], ""),
+        ([an_offer(id="cb-2"), an_offer(**LATER), an_offer(id="cb-3")], {"blocks": 2}, [], "next: neuronkit capacity buy FILE cb-2 cb-3 --max-fee 48062.20"),
+        ([an_offer(**LATER), an_offer(id="cb-3", **THIRD), an_offer(id="cb-2", start=NOW, end=NOW + timedelta(days=1))], {"blocks": 2}, [], "no 2 of these have the same start and end; the longest overlap is 5 days 0 h, and if that will do,\nnext: neuronkit capacity buy FILE cb-1 cb-3 --max-fee 48062.20 --overlap-ok"),
+        ([an_offer()], {"blocks": 2}, [], "no 2 of these run at the same time: ask again later, or with --from and --until"),
+        ([an_offer(), an_offer(id="cb-2", start=END, end=END + timedelta(days=7))], {"blocks": 2}, [], "no 2 of these run at the same time: ask again later, or with --from and --until"),
+    ],
+)  # fmt: skip
+def test_the_next_command(
+    offers: list[Offer], more: dict[str, object], options: list[str], words: str
+) -> None:
+    assert next_words(found(*offers, **more), BLOCK_ENTRY, options) == words
+
+
+@pytest.mark.parametrize(
+    ("capacity", "words"),
+    [
+        (Capacity(kind="on-demand"), "to buy one, write `kind: capacity-block` under capacity.block first"),
+        (Capacity(kind="capacity-block", id=BLOCK.id), "capacity.block of the file names its block already"),
+    ],
+)
+def test_no_command_for_an_entry_that_takes_no_block(capacity: Capacity, words: str) -> None:
+    assert next_words(found(an_offer()), capacity, []) == words
 
 
 def test_what_is_unknown_is_called_so() -> None:
-    text = search_text(found(an_offer(fee=None, end=None, instances=None, zone_id="", zone="")), UTC)
+    text = search_text(found(an_offer(fee=None, end=None, instances=None, zone_id="", zone="")), BERLIN)
     (row,) = lines_with(text, "cb-1")
     assert row.count("unknown") == 7
     assert " 0.00" not in text
@@ -119,8 +217,9 @@ def test_money_is_text_in_the_document() -> None:
 
 
 def test_an_offer_in_a_sentence() -> None:
-    assert offer_text(an_offer(), BERLIN).startswith(
-        "cb-1: 4 x trn2.48xlarge in use2-az3, 2026-12-01 11:30 UTC to"
+    assert offer_text(an_offer(), BERLIN) == (
+        "cb-1: 4 x trn2.48xlarge in use2-az3, 2026-12-01 11:30 UTC (Tue 2026-12-01 12:30 CET) to "
+        "2026-12-08 11:30 UTC (Tue 2026-12-08 12:30 CET), 24,031.10 USD"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from datetime import UTC
+from datetime import UTC, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,10 @@ def buy(
         now=lambda: NOW,
     )
     return buyer.buy(
-        Order(file, more.pop("offerings", (offering,)), Decimal(fee_max), another), more.pop("want", wanted())
+        Order(
+            file, more.pop("offerings", (offering,)), Decimal(fee_max), another, more.pop("overlap_ok", False)
+        ),
+        more.pop("want", wanted()),
     )
 
 
@@ -353,6 +356,34 @@ def test_a_refused_purchase_is_an_error_and_no_mystery(market: Market, file: Pat
         buy(file)
 
 
+def test_a_fee_above_the_budget_is_not_paid_whatever_the_user_allows(market: Market, file: Path) -> None:
+    small = wanted(budget_usd=Decimal(1_000))
+    with pytest.raises(WorldError, match=r"budget_usd of the file is 1,000\.00 USD") as caught:
+        buy(file, want=small)
+    assert caught.value.exit_code == 3
+    assert "write at least 24031.10 there" in caught.value.message
+    assert (market.purchases, content(file)) == ([], TEXT)
+
+
+@pytest.mark.parametrize(("capacity", "state"), [("second", "active"), ("block", "expired")])
+def test_what_earlier_blocks_of_the_environment_cost_counts(
+    capacity: str, state: str, market: Market, file: Path
+) -> None:
+    market.blocks = [
+        (
+            a_block("cr-00000000000000001", state),
+            {**tags("cb-0", capacity=capacity), "neuronkit:fee-usd": "500"},
+        ),
+        (
+            a_block("cr-00000000000000002"),
+            {**tags("cb-0", environment="another"), "neuronkit:fee-usd": "9000"},
+        ),
+    ]
+    with pytest.raises(WorldError, match=r"500\.00 USD are paid for cr-00000000000000001: "):
+        buy(file, want=wanted(budget_usd=Decimal("24531.09")))
+    assert buy(file, want=wanted(budget_usd=Decimal("24531.10"))).ids == (ID,)
+
+
 TWO = wanted(blocks=2)
 OFFERINGS = ("cb-1", "cb-2")
 IDS = ("cr-00000000000000001", "cr-00000000000000002")
@@ -381,6 +412,17 @@ def test_two_blocks_are_asked_for_once_paid_for_each_and_written_as_a_list(two: 
     assert "Buy 2 blocks for 48,062.20 USD together" in question
     assert all(id_ in question for id_ in OFFERINGS)
     assert [own["neuronkit:offering"] for _, own in two.blocks] == list(OFFERINGS)
+
+
+def test_blocks_of_different_times_are_bought_only_on_the_explicit_word(two: Market, file: Path) -> None:
+    later = an_offer(id="cb-2")
+    assert later.start is not None
+    assert later.end is not None
+    two.offers[1] = replace(later, start=later.start + timedelta(days=1), end=later.end + timedelta(days=1))
+    with pytest.raises(WorldError, match="6 days 0 h of 7 days 0 h; name offerings of the same time"):
+        buy_two(file)
+    assert two.purchases == []
+    assert buy_two(file, overlap_ok=True).ids == IDS
 
 
 @pytest.mark.parametrize("killed_after", [1, 2])

@@ -8,9 +8,10 @@ from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, AwsError, CredentialsError, ThrottledError
 from scripts.capacity_search import ask, no_offers, regions, search
 from stacks.domain.capacity_market.offers import Offer
+from stacks.domain.capacity_market.search_report import Found
 from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import WorldError
-from tests.unit.domain.capacity_offers import an_offer, wanted
+from tests.unit.domain.capacity_offers import NOW, an_offer, wanted
 from tests.unit.scripts.fakes import a_cloud
 
 Answer = tuple[Offer, ...] | AwsError
@@ -32,11 +33,15 @@ def answering(monkeypatch: pytest.MonkeyPatch, answers: dict[str, Answer]) -> li
     return asked
 
 
+def searched(*regions: str) -> Found:
+    return search(a_cloud(), wanted(), wanted(), regions, load_catalog(), NOW)
+
+
 def test_every_region_is_asked_and_all_offers_are_ranked_together(monkeypatch: pytest.MonkeyPatch) -> None:
     dear, cheap = an_offer(id="dear"), an_offer(id="cheap", region="ap-south-2", fee=1)
     asked = answering(monkeypatch, {"us-east-2": (dear,), "ap-south-2": (cheap,)})
     places = regions(wanted(), load_catalog(), everywhere=True)
-    found = search(a_cloud(), wanted(), places, load_catalog())
+    found = searched(*places)
     assert asked == ["us-east-2", "ap-south-2"]
     assert [one.offer.id for one in found.offers] == ["cheap", "dear"]
 
@@ -57,7 +62,7 @@ def test_a_region_that_gives_no_answer_is_named_and_the_others_count(
     error: AwsError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answering(monkeypatch, {"us-east-2": (an_offer(),), "ap-south-2": error})
-    found = search(a_cloud(), wanted(), ("us-east-2", "ap-south-2"), load_catalog())
+    found = searched("us-east-2", "ap-south-2")
     assert found.not_asked == (("ap-south-2", error.message),)
     assert len(found.offers) == 1
 
@@ -66,13 +71,13 @@ def test_a_region_that_gives_no_answer_is_named_and_the_others_count(
 def test_no_answer_at_all_is_an_error(error: AwsError, monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, {"us-east-2": error, "ap-south-2": error})
     with pytest.raises(type(error)):
-        search(a_cloud(), wanted(), ("us-east-2", "ap-south-2"), load_catalog())
+        searched("us-east-2", "ap-south-2")
 
 
 def test_credentials_that_are_wrong_at_home_end_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = answering(monkeypatch, {"us-east-2": CredentialsError("expired"), "ap-south-2": ()})
     with pytest.raises(CredentialsError):
-        search(a_cloud(), wanted(), ("us-east-2", "ap-south-2"), load_catalog())
+        searched("us-east-2", "ap-south-2")
     assert asked == ["us-east-2"]
 
 
@@ -101,7 +106,7 @@ def test_an_account_without_ultraservers_is_told_so_in_words(
 
 def test_no_offers_says_what_was_asked_and_what_else_to_try(monkeypatch: pytest.MonkeyPatch) -> None:
     answering(monkeypatch, {"us-east-2": ()})
-    error = no_offers(search(a_cloud(), wanted(), ("us-east-2",), load_catalog()))
+    error = no_offers(searched("us-east-2"))
     assert error.exit_code == 3
     assert error.message == "no offers for block: 4 x trn2.48xlarge for 7 days in us-east-2"
     assert all(option in error.hint for option in ("--days", "--from", "--nodes", "--everywhere"))

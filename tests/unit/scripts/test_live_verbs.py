@@ -15,6 +15,7 @@ from scripts.live_prices import LivePrices
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.live import CouldNotAsk, LiveFacts, QuotaLimit, RunningNodes, unanswered
 from tests.environments import changed
+from tests.live_answers import block as a_block
 from tests.live_answers import in_order
 
 TRN = "L-2C3B7624"
@@ -52,6 +53,27 @@ def short(vcpus: int = 12) -> dict[str, Any]:
 
 
 VERBS = ("check", "plan")
+BLOCK = {
+    "capacity.block": {"kind": "capacity-block", "id": "cr-0123456789abcdef0"},
+    "clusters.train.capacity": "block",
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize(("budget", "code", "id_"), [(30_000, 0, None), (1_000, 3, "NK271")])
+def test_what_a_block_has_cost_counts_against_the_budget(
+    verb: str, budget: int, code: int, id_: str | None, file: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    bought = replace(a_block(), tags=(("neuronkit:fee-usd", "24617.78"),))
+    world(monkeypatch, reservations={bought.id: bought})
+    file.write_text(changed({**BLOCK, "budget_usd": budget}))
+    done, out, _ = output(capsys, "--json", verb, str(file), "--live")
+    document = json.loads(out)
+    money = {f["id"]: f for f in document["findings"] if f["id"] in ("NK271", "NK274")}
+    assert (done, list(money)) == (code, [id_] if id_ else [])
+    if verb == "plan":
+        assert document["cost"]["usd_upfront"] == 24617.78
 
 
 @pytest.mark.parametrize("verb", VERBS)
