@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scripts.deployed_fleet import fleet_nodes, fleet_part
+from scripts.deployed_shift import sharings_of
 from scripts.deployed_slurm import slurm_nodes, slurm_part
 from scripts.deployed_templates import (
     Template,
@@ -17,7 +18,7 @@ from scripts.deployed_templates import (
     root_volume_gib,
 )
 from stacks.domain.catalog import Catalog
-from stacks.domain.cost import FleetPart, Inventory, NodeGroup, SlurmPart
+from stacks.domain.cost import FleetPart, Inventory, NodeGroup, SlurmPart, counted_once
 from stacks.domain.plan import Plan
 
 
@@ -57,9 +58,10 @@ def deployed_inventory(templates: Mapping[str, Template], plan: Plan, catalog: C
             groups += fleet_groups or ()
             if fleet_groups is None:
                 unread.append(f"nodes of fleet {fleet} in {stack}")
+    sharings = (sharing for template in templates.values() for sharing in sharings_of(template))
     inventory = Inventory(
         region=plan.region,
-        node_groups=tuple(groups),
+        node_groups=counted_once(groups, sharings),
         nat_gateways=count(templates, "AWS::EC2::NatGateway"),
         public_addresses=count(templates, "AWS::EC2::EIP"),
         dashboards=count(templates, "AWS::CloudWatch::Dashboard"),

@@ -56,7 +56,7 @@ def command(console: Console, file: Path, live: bool) -> int:
 def _report(
     console: Console, file: Path, findings: Sequence[Finding], skipped: Sequence[NotChecked], code: int
 ) -> int:
-    from stacks.domain.findings import Severity, accepted, in_words, not_accepted
+    from stacks.domain.findings import Severity, accepted, count_of, in_words, not_accepted
 
     suppressed, findings = accepted(findings), not_accepted(findings)
     document = {
@@ -69,13 +69,9 @@ def _report(
         for line in in_words(skipped):
             console.progress(line)
     counts = ", ".join(
-        _count(sum(f.severity is severity for f in findings), severity.value)
+        count_of(sum(f.severity is severity for f in findings), severity.value)
         for severity in (Severity.ERROR, Severity.WARNING)
     )
     accepted_too = f", {len(suppressed)} suppressed" if suppressed else ""
     console.result(document, f"{file}: {counts}{accepted_too}")
     return code
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -22,7 +22,7 @@ def command(console: Console, paths: tuple[Path, ...]) -> int:
     """
     from scripts.lint_inputs import read_inputs
     from stacks.domain.catalog import load_catalog
-    from stacks.domain.findings import Severity, has_errors
+    from stacks.domain.findings import Severity, count_of, has_errors
     from stacks.domain.lint import lint
 
     linted = lint(read_inputs(paths), load_catalog())
@@ -40,10 +40,6 @@ def command(console: Console, paths: tuple[Path, ...]) -> int:
         if len(linted.skipped) > SKIPPED_SHOWN_MAX:
             console.progress(f"skipped: {len(linted.skipped) - SKIPPED_SHOWN_MAX} more; --json lists them")
     counts = [sum(f.severity is s for f in linted.findings) for s in Severity]
-    words = ", ".join(_count(n, word) for n, word in zip(counts, ("error", "warning", "note"), strict=True))
-    console.result(document, f"{_count(linted.files, 'file')}: {words}")
+    words = ", ".join(count_of(n, word) for n, word in zip(counts, ("error", "warning", "note"), strict=True))
+    console.result(document, f"{count_of(linted.files, 'file')}: {words}")
     return 2 if has_errors(linted.findings) else 0
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -40,7 +40,7 @@ from scripts.console import Console
 @click.option(
     "--timetable",
     metavar="WEEK",
-    help="An ISO week such as 2026-W50: every switch of the shifts in it, with local and UTC times. A dry run.",
+    help="An ISO week such as 2026-W50: every switch of the shifts in it, with local and UTC times, in place of the plan. A dry run.",
 )
 @click.pass_obj
 def command(
@@ -86,7 +86,7 @@ def command(
     if week is not None:
         tables = timetables_of(loaded.plan, week)
         document["timetable"] = [table.as_dict() for table in tables]
-        text = "\n\n".join([text, *(table.text() for table in tables)])
+        text = "\n\n".join(table.text() for table in tables)
     if against is not None:
         from scripts.deployed_comparison import compare_with_deployed
 

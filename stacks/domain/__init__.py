@@ -33,7 +33,7 @@ rendered_files, rendered_fleets: Plan -> the files that `render` writes
 timetable     ShiftPlan       -> Timetable            the switches of one week, a dry run
 timeline, fleet_timeline: Plan -> events                what happens when, as offsets
 buildable     Plan            -> refusal               what can be planned, and not be built
-plan_report, capacity_report, cluster_report, fleet_report, slurm_report, cost_report
+plan_report, capacity_report, cluster_report, fleet_report, shift_report, slurm_report, cost_report
               Plan + Cost     -> document, text       what `plan` prints
 lint          files of one's own -> findings          templates, manifests, job definitions, scripts: the same ids
 

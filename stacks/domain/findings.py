@@ -116,6 +116,11 @@ def one_of(words: Iterable[str]) -> str:
     return f"{', '.join(items[:-1])} or {items[-1]}" if len(items) > 1 else "".join(items)
 
 
+def count_of(number: int, noun: str) -> str:
+    """ "1 node", "2 nodes"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def printable(text: str) -> str:
     """Line ends, terminal controls and what no encoding can print become escapes: one finding, one line."""
     if text.isprintable():

@@ -14,6 +14,7 @@ from stacks.domain.fleet_report import fleet_document, fleet_text
 from stacks.domain.live import LiveFacts
 from stacks.domain.plan import JobPlan, Plan
 from stacks.domain.quotas import quota_states
+from stacks.domain.shift_report import shift_document, shift_text
 from stacks.domain.timeline import timeline
 
 NOTHING_ASKED = LiveFacts()
@@ -41,6 +42,7 @@ def plan_document(
         ],
         "jobs": [_job(job) for job in plan.jobs],
         "fleets": [fleet_document(fleet) for fleet in plan.fleets],
+        "shifts": [shift_document(plan, shift) for shift in plan.shifts],
         "cost": cost.as_dict(),
         "quotas": [state.as_dict() for state in quota_states(plan, catalog, live)],
         "timeline": timeline(plan, live),
@@ -58,6 +60,7 @@ def plan_text(plan: Plan, cost: Cost, catalog: Catalog, live: LiveFacts = NOTHIN
     lines += _network_text(plan)
     lines += [line for job in plan.jobs for line in _job_text(job)]
     lines += [line for fleet in plan.fleets for line in fleet_text(fleet)]
+    lines += [line for shift in plan.shifts for line in shift_text(plan, shift)]
     lines += _cost_text(plan, cost)
     lines += [f"quota    {state.text()}" for state in quota_states(plan, catalog, live)]
     lines += [f"when     {event['at']}: {event['what']}" for event in timeline(plan, live)]

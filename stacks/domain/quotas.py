@@ -1,12 +1,13 @@
 """What a plan needs of EC2's vCPU quotas, and whether the account's limits and present use leave room for it.
 
-EC2 counts vCPUs, not instances, by group of families: all clusters and fleets of a plan that share a quota add up. Capacity
+EC2 counts vCPUs, not instances, by group of families: all clusters and fleets of a plan that share a quota add up, but for
+the two sides of a shift, which never have all of theirs at once. Capacity
 blocks are not charged to these quotas; a reservation that is held already is in the account's use, not in the need.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from stacks.domain.catalog import Catalog
 from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.live import CouldNotAsk, LiveFacts, QuotaLimit, RunningNodes
 from stacks.domain.plan import ClusterPlan, Plan
+from stacks.domain.shift_plan import ShiftPlan
 from stacks.domain.slurm import login_vcpus
 
 ENOUGH, SHORT, NOT_CHECKED = "enough", "short", "not checked"
@@ -97,7 +99,26 @@ def needed_vcpus(plan: Plan, catalog: Catalog) -> dict[str, int]:
     for found in (*of_clusters, *of_fleets):
         for code, vcpus in found.items():
             needs[code] = needs.get(code, 0) + vcpus
+    for shift in plan.shifts:
+        for code, vcpus in _never_at_once(plan, shift, catalog):
+            needs[code] -= vcpus
     return dict(sorted(needs.items()))
+
+
+def _never_at_once(plan: Plan, shift: ShiftPlan, catalog: Catalog) -> Iterator[tuple[str, int]]:
+    """What the sum of both sides is above the larger of what runs in the widest window, and outside of windows."""
+    cluster, fleet = plan.cluster(shift.cluster), plan.fleet(shift.fleet)
+    code, known = quota_code(cluster, catalog), catalog.instance_types.get(fleet.instance_type)
+    if (
+        code is None
+        or known is None
+        or fleet.capacity.kind != "on-demand"
+        or known.quota_code_on_demand != code
+    ):
+        return
+    each = fleet.vcpus_per_node
+    at_once = max(shift.nodes_floor * each + cluster.vcpus, shift.nodes_serving * each)
+    yield code, fleet.nodes_maximum * each + cluster.vcpus - at_once
 
 
 def families_of(codes: Iterable[str], catalog: Catalog) -> tuple[str, ...]:

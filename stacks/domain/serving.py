@@ -91,6 +91,16 @@ class BootDriver:
     note: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class GatedModels:
+    """Hugging Face gives them only to accounts that were granted access. No row means "not known", not "open"."""
+
+    prefix: str
+    """Of ORG/NAME."""
+    source: str
+    as_of: str
+
+
 @functools.cache
 def engines() -> tuple[Engine, ...]:
     return tuple(
@@ -144,6 +154,12 @@ def recipes() -> tuple[Recipe, ...]:
 def recipe(engine: str, model_family: str) -> Recipe | None:
     """None: nothing is known to be needed."""
     return next((r for r in recipes() if (r.engine, r.model_family) == (engine, model_family)), None)
+
+
+def gate_of(hub_name: str) -> GatedModels | None:
+    """Of ORG/NAME, as Hugging Face reads it: in any case."""
+    rows = (GatedModels(**row) for row in read_data("serving.json")["gated_models"])
+    return next((row for row in rows if hub_name.lower().startswith(row.prefix)), None)
 
 
 def boot_driver(family: str) -> BootDriver | None:

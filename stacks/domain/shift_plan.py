@@ -38,6 +38,20 @@ class ShiftPlan:
         return math.ceil(replicas / self.replicas_per_node)
 
     @property
+    def nodes_serving(self) -> int:
+        """In the widest window."""
+        return self.nodes_for(self.replicas_maximum)
+
+    @property
+    def nodes_of_its_own(self) -> int:
+        """Of the fleet's nodes, those that the cluster never gives up for it; both sides on one instance type."""
+        return max(self.nodes_floor, self.nodes_serving - self.training_nodes)
+
+    def whole(self, replicas: int) -> int:
+        """What its nodes hold, as they start whole."""
+        return self.nodes_for(replicas) * self.replicas_per_node
+
+    @property
     def replicas_maximum(self) -> int:
         """Of the widest window: what an override to `serve` gives."""
         return max(window.replicas for window in self.windows)

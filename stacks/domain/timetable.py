@@ -10,6 +10,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Any
 
 from stacks.domain.errors import InputError
+from stacks.domain.findings import count_of
 from stacks.domain.plan import Plan
 from stacks.domain.shift_plan import ShiftPlan
 from stacks.domain.windows import (
@@ -62,7 +63,9 @@ class Event:
     """With the zone's offset."""
     state: str
     replicas: int
-    """At most; the floor while training has the capacity, or is about to get it."""
+    """At most, as the file says; the floor while training has the capacity, or is about to get it."""
+    replicas_whole: int
+    """What the nodes hold for them: they start whole."""
     serving_nodes: int
     training_nodes: int
     note: str = ""
@@ -83,6 +86,7 @@ class Event:
             "state": self.state,
             "what": self.what,
             "replicas_maximum": self.replicas,
+            "replicas_maximum_rounded": self.replicas_whole,
             "serving_nodes_maximum": self.serving_nodes,
             "training_nodes_maximum": self.training_nodes,
             "note": self.note,
@@ -134,21 +138,33 @@ class Timetable:
         shift = self.shift
         lines = [
             f"shift    {shift.name}: {shift.fleet} serves in windows, {shift.cluster} trains outside; {self.week} in "
-            f"{shift.timezone}, {self.switches} switches (a dry run: nothing is changed)"
+            f"{shift.timezone} (a dry run: nothing is changed)",
+            f"         {count_of(len(self.events), 'step')} in this week; by {self.switches} of them the capacity changes sides, "
+            "the others are the drains before that, and windows that touch",
         ]
         lines += [f"         {state:14}  {what}" for state, what in _WHAT.items()]
-        lines += [line for event in (self.before, *self.events) for line in _event_lines(event)]
+        lines += [f"         until then: {self.before.state}, {_has(self.before)}"]
+        lines += [line for event in self.events for line in _event_lines(event)]
         lines += [f"         left out: {sentence}" for sentence in self.left_out]
         return "\n".join(lines)
 
 
 def _event_lines(event: Event) -> Iterator[str]:
-    yield (
-        f"         {event.when}  {event.state:14}  "
-        f"at most {event.replicas} replicas on {event.serving_nodes} nodes; training on {event.training_nodes}"
-    )
+    yield f"         {event.when}  {event.state:14}  {_has(event)}"
     if event.note:
         yield f"           {event.note}"
+
+
+def _has(event: Event) -> str:
+    rounded = (
+        f" ({event.replicas} rounded up, as nodes start whole)"
+        if event.replicas_whole != event.replicas
+        else ""
+    )
+    return (
+        f"at most {count_of(event.replicas_whole, 'replica')}{rounded} on {count_of(event.serving_nodes, 'node')}; "
+        f"training on {count_of(event.training_nodes, 'node')}"
+    )
 
 
 def parse_week(text: str) -> IsoWeek:
@@ -244,6 +260,7 @@ def _event(
         local=utc.astimezone(time_zone),
         state=state,
         replicas=replicas,
+        replicas_whole=shift.whole(replicas),
         serving_nodes=shift.nodes_for(replicas),
         training_nodes=shift.training_nodes if state == TRAIN else 0,
         note=note,

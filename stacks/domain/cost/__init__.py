@@ -4,6 +4,7 @@ from stacks.domain.cost.estimate import ASSUMABLE, Basis, cost_of, estimate, pri
 from stacks.domain.cost.fleet_inventory import FleetPart, NodeGroup
 from stacks.domain.cost.inventory import Inventory, SlurmPart, inventory_of
 from stacks.domain.cost.lines import HOURS_PER_DAY, HOURS_PER_MONTH, STALE_AFTER_DAYS, Cost, CostLine, Paid
+from stacks.domain.cost.shared_nodes import Sharing, counted_once
 
 __all__ = [
     "ASSUMABLE",
@@ -17,8 +18,10 @@ __all__ = [
     "Inventory",
     "NodeGroup",
     "Paid",
+    "Sharing",
     "SlurmPart",
     "cost_of",
+    "counted_once",
     "estimate",
     "inventory_of",
     "price_keys",

@@ -71,6 +71,11 @@ def fleet_part(fleet: FleetPlan) -> FleetPart:
     )
 
 
+def side_names(name: str) -> tuple[str, str]:
+    """Of its groups: the only or the least nodes, and those above them."""
+    return name, f"{name}, above its minimum"
+
+
 def side_groups(name: str, least: int, most: int, settings: tuple[str, int, str, str]) -> Iterator[NodeGroup]:
     """`settings`: instance type, root volume in GiB, name and kind of the capacity."""
     instance_type, root_volume_gib, capacity_name, kind = settings
@@ -81,5 +86,6 @@ def side_groups(name: str, least: int, most: int, settings: tuple[str, int, str,
         return
     if least:
         yield NodeGroup(name, instance_type, least, root_volume_gib, capacity_name, kind, runs_always=True)
-    above = f"{name}, above its minimum" if least else name
+    alone, above_least = side_names(name)
+    above = above_least if least else alone
     yield NodeGroup(above, instance_type, most - least, root_volume_gib, capacity_name, kind)

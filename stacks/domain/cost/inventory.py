@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stacks.domain.cost.fleet_inventory import FleetPart, NodeGroup, fleet_node_groups, fleet_part
+from stacks.domain.cost.shared_nodes import Sharing, counted_once
 from stacks.domain.plan import ClusterPlan, Plan, ProjectedCluster
 from stacks.domain.slurm_plan import SlurmPlan
 
@@ -60,9 +61,14 @@ def inventory_of(plan: Plan) -> Inventory:
     # Each cell is an environment of its own.
     environments = max((cluster.cells for cluster in counted), default=1)
     networks = 0 if plan.brought_network else environments
+    of_fleets = (group for fleet in plan.fleets for group in fleet_node_groups(fleet))
+    sharings = (
+        Sharing(shift.name, shift.fleet, shift.cluster, shift.nodes_floor, shift.nodes_serving)
+        for shift in plan.shifts
+    )
     return Inventory(
         region=plan.region,
-        node_groups=(*groups, *(group for fleet in plan.fleets for group in fleet_node_groups(fleet))),
+        node_groups=counted_once((*groups, *of_fleets), sharings),
         nat_gateways=networks,
         public_addresses=networks,
         dashboards=sum(cluster.cells for cluster in plan.clusters if cluster.slurm is None),

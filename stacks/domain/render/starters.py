@@ -87,6 +87,12 @@ class Inf1Serving(Starter):
     title: ClassVar[str] = "a BERT encoder served on Inferentia1, whose software has ended"
 
 
+@dataclass(frozen=True, slots=True)
+class DayNight(Starter):
+    template: ClassVar[str] = "environments/day-night.yaml.j2"
+    title: ClassVar[str] = "5 nodes of Trainium1 that serve Llama 3.1 8B by day, and train at night"
+
+
 STARTERS: dict[str, type[Starter]] = {
     "trn1-first-hour": Trn1FirstHour,
     "trn1-pilot": Trn1Pilot,
@@ -99,6 +105,7 @@ STARTERS: dict[str, type[Starter]] = {
     "trn2-serving": Trn2Serving,
     "encoder-serving": EncoderServing,
     "inf1-serving": Inf1Serving,
+    "day-night": DayNight,
 }
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from stacks.domain.environment.model import VARIABLE_NAME_PATTERN
 from stacks.domain.findings import Severity, one_of
 from stacks.domain.rules.rule import Facts, Problem, Rule
-from stacks.domain.serving import engines
+from stacks.domain.serving import engines, gate_of
 
 DOCKER_HOOK = "AWS_NEURON_VISIBLE_DEVICES"
 KIT_VARIABLES = frozenset({
@@ -60,6 +60,24 @@ def model_has_its_place(facts: Facts) -> Iterator[Problem]:
                 "no prefix that S3 keys have",
                 "write it without an empty part, . and ..",
             )
+
+
+def gated_models_have_a_token(facts: Facts) -> Iterator[Problem]:
+    for name, fleet in facts.environment.fleets.items():
+        model = fleet.model
+        gate = gate_of(model.source.removeprefix("hf:")) if model.source.startswith("hf:") else None
+        if gate is None or model.token is not None or TOKEN_VARIABLE in {*fleet.secrets, *fleet.environment}:
+            continue
+        at = ("token",) if "token" in model.model_fields_set else ("source",)
+        yield Problem(
+            ("fleets", name, "model", *at),
+            f"{model.source} without a token",
+            "the ARN of a secret of Secrets Manager or SSM with a Hugging Face token",
+            f"gated ({gate.source}, {gate.as_of}): without a token of an account that was granted access the download is "
+            "refused, on a node that is paid",
+            f"ask for access at https://huggingface.co/{model.source.removeprefix('hf:')}, write the secret's ARN into token; or "
+            "copy the model into the bucket (source: bucket:PREFIX)",
+        )
 
 
 def variables_are_free(facts: Facts) -> Iterator[Problem]:
@@ -165,6 +183,7 @@ def software_is_read(facts: Facts) -> Iterator[Problem]:
 
 RULES = (
     Rule("NK745", Severity.ERROR, "model that cannot be found so", "replicas wait for it until they are stopped", SCHEMA_SOURCE, model_has_its_place),
+    Rule("NK795", Severity.WARNING, "gated model without a token", "a paid node fails at the download", "huggingface.co docs, hub/models-gated; reports with dates in the bundled data", gated_models_have_a_token),
     Rule("NK746", Severity.ERROR, "variable that a fleet must not set", "plan and engine would disagree, or no device be seen", HOOK_SOURCE, variables_are_free),
     Rule("NK747", Severity.ERROR, "compile step that cannot be", "replicas would wait for graphs that nobody makes", COMPILE_SOURCE, compiling_is_possible),
     Rule("NK748", Severity.ERROR, "buckets of an encoder", "the server would refuse what the file promises", "aws-neuron-sdk@81ce03ae torch-neuronx tracing: one graph for each shape", encoder_buckets_end_at_the_limits),

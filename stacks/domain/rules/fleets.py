@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 from stacks.domain.environment import Fleet
 from stacks.domain.findings import Severity
-from stacks.domain.fleet_plan import FleetPlan, chips_per_replica, slices_of
+from stacks.domain.fleet_plan import FleetPlan, chips_per_replica
 from stacks.domain.rules.node_blocks import (
     capacity_kind_of,
     fleet_type,
     neuron_blocks,
     node_blocks,
     replica_fits_node,
+    replicas_per_node,
 )
 from stacks.domain.rules.rule import Facts, Problem, Rule
 
@@ -257,7 +258,7 @@ def zero_is_allowed(facts: Facts) -> Iterator[Problem]:
 
 def replicas_fill_nodes(facts: Facts) -> Iterator[Problem]:
     for name, fleet in facts.environment.fleets.items():
-        each = _replicas_per_node(facts, name, fleet)
+        each = replicas_per_node(facts, name)
         if each and (fleet.replicas.maximum % each or fleet.replicas.minimum % each):
             least, most = (
                 -(-number // each) * each for number in (fleet.replicas.minimum, fleet.replicas.maximum)
@@ -309,14 +310,6 @@ def disks_hold_the_model(facts: Facts) -> Iterator[Problem]:
                 f"about {IMAGE_ROOM_GIB} GiB for the image and what is compiled{model}",
                 f"write {needed}",
             )
-
-
-def _replicas_per_node(facts: Facts, name: str, fleet: Fleet) -> int:
-    """0 where the type or the degree is wrong."""
-    instance_type = fleet_type(facts, name)
-    if instance_type is None or not replica_fits_node(fleet, instance_type):
-        return 0
-    return len(slices_of(fleet, instance_type))
 
 
 def _kind(facts: Facts, fleet: Fleet) -> str | None:

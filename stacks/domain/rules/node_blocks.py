@@ -79,6 +79,14 @@ def replica_fits_node(fleet: Fleet, instance_type: InstanceType) -> bool:
     return 0 < chips_per_replica(fleet, instance_type) <= instance_type.chips
 
 
+def replicas_per_node(facts: Facts, name: str) -> int:
+    """Of a fleet; 0 where the type or the degree is wrong."""
+    fleet, instance_type = facts.environment.fleets[name], fleet_type(facts, name)
+    if instance_type is None or not replica_fits_node(fleet, instance_type):
+        return 0
+    return len(slices_of(fleet, instance_type))
+
+
 def nodes_maximum_of(facts: Facts, block: NodeBlock) -> int | None:
     """None where the type or the degree is wrong."""
     environment = facts.environment

@@ -21,6 +21,7 @@ from tests.unit.domain.fleet_cases import (
 
 HF = {**LLAMA, "source": "hf:meta-llama/Llama-3.1-8B-Instruct"}
 LARGE = {"name": "llama-70b", "source": "bucket:models/llama-70b", "family": "llama", "parameters_billions": 70, "layers": 80, "attention_heads": 64, "key_value_heads": 8, "head_size": 128}  # fmt: skip
+TOKEN = "arn:aws:secretsmanager:us-east-2:111122223333:secret:hugging-face-AbCdEf"
 NEWEST = f"{VLLM}:0.29.0.1.2.0-neuronx-py314-sdk2.33.0-ubuntu26.04"
 
 
@@ -216,6 +217,19 @@ CASES: Rows = {
     ),
     "NK767": ([(encoder(tensor_parallel=2), TP)], [encoder(), fleet(tensor_parallel=2)]),
     "NK768": ([(trn2(image=NEWEST), f"{CHAT}.image")], [trn2(), trn2(image="registry.example.com/vllm:1"), fleet()]),
+    "NK795": (
+        [
+            (fleet(model=HF), f"{CHAT}.model.source"),
+            (fleet(model={**HF, "token": None}), f"{CHAT}.model.token"),
+            (fleet(model=model(source="hf:Meta-Llama/Llama-2-7b")), f"{CHAT}.model.source"),
+            (custom(model=model(source="hf:google/gemma-3-4b-it")), f"{CHAT}.model.source"),
+        ],
+        [
+            fleet(), fleet(model={**HF, "token": TOKEN}), fleet(model=HF, secrets={"HF_TOKEN": TOKEN}),
+            fleet(model=model(source="hf:meta-llamas/Llama-3.1-8B")), fleet(model=model(source="hf:Qwen/Qwen3-8B")),
+            fleet(model=model(source="bucket:meta-llama/Llama-3.1-8B")),
+        ],
+    ),
     "NK769": (
         [(fleet(model=HF), f"{CHAT}.model.source")],
         [fleet(model={**HF, "revision": "0e9e39f249a16976918f6564b8830bc894c89659"}), fleet()],

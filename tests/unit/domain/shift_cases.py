@@ -40,7 +40,7 @@ def touching(number: int, minutes: int = 60, **more: Any) -> list[dict[str, Any]
     """Windows from midnight on, of so many minutes each."""
     times = [f"{n * minutes // 60:02d}:{n * minutes % 60:02d}" for n in range(number + 1)]
     return [
-        {"days": [*WORKDAYS, "sat", "sun"], "start": start, "end": end, "replicas": 1 + n % 2, **more}
+        {"days": [*WORKDAYS, "sat", "sun"], "start": start, "end": end, "replicas": 7 + n % 2, **more}
         for n, (start, end) in enumerate(itertools.pairwise(times))
     ]
 
@@ -112,6 +112,21 @@ CASES: Rows = {
     "NK292": (
         [(with_windows(*touching(40, 30)), WINDOWS), (with_windows(*touching(12), timezone="Asia/Hebron"), WINDOWS)],
         [{}, day(), with_windows(*touching(22)), with_windows(*touching(40, 30, days=["sun"]), timezone="Asia/Hebron")],
+    ),
+    # Four replicas a node: a floor of 1 to 4 has one node already.
+    "NK789": (
+        [
+            (with_windows({"replicas": 4}), f"{WINDOWS}[0].replicas"),
+            (with_windows({"replicas": 2}, {"start": "20:00", "end": "23:00", "replicas": 3}), f"{WINDOWS}[0].replicas"),
+            (with_windows({}, {"days": ["sat", "sun"], "replicas": 1}), f"{WINDOWS}[1].replicas"),
+            (with_windows({"replicas": 8}, replicas_floor=5), f"{WINDOWS}[0].replicas"),
+        ],
+        [
+            day(), {}, with_windows({"replicas": 5}), with_windows({"replicas": 8}, replicas_floor=4), day(fleet="chatt"),
+            with_windows({"replicas": 4}, {"start": "20:00", "end": "23:00"}),
+            with_windows({"days": ["sun"], "start": "20:00", "end": "00:00"}, {"days": ["mon"], "start": "00:00", "end": "06:00", "replicas": 1}),
+            {**with_windows({"replicas": 2}), "fleets.chat.replicas.per_node": 1},
+        ],
     ),
     "NK788": (
         [({**day(), "jobs.smoke.checkpoint_minutes": None}, "jobs.smoke.checkpoint_minutes")],

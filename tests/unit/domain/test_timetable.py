@@ -291,6 +291,14 @@ def test_malformed_weeks(text: str) -> None:
         parse_week(text)
 
 
+def test_one_replica_on_one_node_is_not_many() -> None:
+    text = timetable(
+        shift(every_day(480, 600, 1), replicas_per_node=1, training_nodes=1), parse_week("2026-W50")
+    ).text()
+    assert "at most 1 replica on 1 node; training on 1 node" in text
+    assert "28 steps in this week; by 14 of them" in text
+
+
 def test_the_document_has_what_the_text_says() -> None:
     table = timetable(shift(every_day(480, 600, days=[0])), parse_week("2026-W50"))
     document = table.as_dict()
@@ -298,8 +306,15 @@ def test_the_document_has_what_the_text_says() -> None:
     assert document["events"][1] == {
         "local": "2026-12-07T08:00+01:00", "utc": "2026-12-07T07:00Z", "state": "serve",
         "what": "serving is raised as soon as the jobs' nodes are gone", "replicas_maximum": 8,
-        "serving_nodes_maximum": 2, "training_nodes_maximum": 0, "note": "",
+        "replicas_maximum_rounded": 8, "serving_nodes_maximum": 2, "training_nodes_maximum": 0, "note": "",
     }  # fmt: skip
     text = table.text()
     assert "Mon 2026-12-07 08:00 +0100 = Mon 07:00 UTC" in text
+    assert "4 steps in this week; by 2 of them the capacity changes sides" in text
+    assert sum("  Mon 2026-12-07 " in line for line in text.splitlines()) == 4
+    assert (
+        "until then: train, at most 4 replicas (1 rounded up, as nodes start whole) on 1 node; training on 16 nodes"
+        in text
+    )
+    assert "serve           at most 8 replicas on 2 nodes; training on 0 nodes" in text
     assert "dry run" in text

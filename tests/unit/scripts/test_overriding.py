@@ -162,7 +162,13 @@ def test_plan_prints_a_timetable(tmp_path: Path, capsys: pytest.CaptureFixture[s
         20,
     )
     _, text = timetable_of(tmp_path, capsys, "--timetable", "2026-W50", changes=day())
-    assert "10 switches" in text
+    assert text.startswith(
+        "shift    day: chat serves in windows, train trains outside; 2026-W50 in Europe/Berlin"
+    )
+    assert "20 steps in this week; by 10 of them" in text
+    assert not {line.split(" ", 1)[0] for line in text.splitlines()} & {"cluster", "cost", "quota"}, (
+        "the week alone"
+    )
 
 
 @pytest.mark.parametrize(("week", "changes"), [("2026-W54", day()), ("next", day()), ("2026-W50", {})])

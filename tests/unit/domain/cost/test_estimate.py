@@ -54,6 +54,8 @@ STARTER_TABLE = {
     "inf2-serving": (1.96786 + 1.861 + 400 * 0.08 / 730, 0.05 + 1.96786 + 200 * 0.08 / 730, 14 * 24),
     "trn2-serving": (0, 0.05 + 200 * 0.08 / 730, 7 * 24),
     "encoder-serving": (2 * 0.7582 + 400 * 0.08 / 730, 0.05, 14 * 24),
+    # A shift: of five nodes one always serves, and four serve or train, never both.
+    "day-night": (4 * 21.5 + 2048 * 0.08 / 730, 0.05 + DASHBOARD + 21.5 + 200 * 0.08 / 730, 14 * 24),
     "inf1-serving": (0.362 + 200 * 0.08 / 730, 0.05 + 0.362 + 200 * 0.08 / 730, 14 * 24),
 }
 
