@@ -12,8 +12,9 @@ from scripts.aws import ssm
 from scripts.aws.cloud import Cloud
 from scripts.cdk_cli import run_cdk
 from scripts.console import Console
+from scripts.loading import load_plan
 from stacks.domain.environment import CdkSettings
-from stacks.domain.errors import WorldError
+from stacks.domain.errors import KitError, WorldError
 
 DEFAULT_QUALIFIER: Final = "hnb659fds"
 _DEFAULT_STACK: Final = "CDKToolkit"
@@ -78,3 +79,13 @@ def _arguments(cloud: Cloud, settings: CdkSettings, stack_name: str) -> list[str
     if settings.permissions_boundary:
         arguments += ["--custom-permissions-boundary", settings.permissions_boundary]
     return arguments
+
+
+def next_command(file: Path, *, local: bool) -> str:
+    """What makes the next thing of a file: with errors in it, what says them."""
+    try:
+        plan = load_plan(file, local=local).plan
+    except KitError:
+        return "neuronkit check FILE"
+    unbuilt = any(c.ami is not None and c.ami.is_node_image and not c.ami.is_resolved for c in plan.clusters)
+    return "neuronkit image build FILE" if unbuilt else "neuronkit deploy FILE"

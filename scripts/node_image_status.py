@@ -63,16 +63,25 @@ class Standing:
         return self.locked_ami is not None and self.locked_ami == self.newest_ami
 
     @property
+    def locked_is_gone(self) -> bool:
+        """`destroy` deletes images, and leaves the lock."""
+        return self.locked_ami is not None and self._locked_row is None
+
+    @property
     def recipe_has_changed(self) -> bool:
-        """Since the image in the lock was built; or nothing is locked of which that could be said."""
-        locked = (row.recipe_version for row in self.rows if row.ami_id == self.locked_ami)
-        return self.locked_ami is not None and next(locked, None) != self.recipe_version
+        """Since the image in the lock was built; of one that is gone nobody can say it."""
+        return self._locked_row is not None and self._locked_row.recipe_version != self.recipe_version
+
+    @property
+    def _locked_row(self) -> Row | None:
+        return next((row for row in self.rows if row.ami_id and row.ami_id == self.locked_ami), None)
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "slurm_version": self.slurm_version,
             "recipe_version": self.recipe_version,
             "locked_ami": self.locked_ami,
+            "locked_is_gone": self.locked_is_gone,
             "lock_has_the_newest": self.lock_has_the_newest,
             "recipe_has_changed": self.recipe_has_changed,
             "images": [row.as_dict() for row in self.rows],
@@ -80,16 +89,19 @@ class Standing:
 
     def text(self, as_of: datetime, hint: str) -> str:
         lines = [f"Slurm {self.slurm_version}, recipe {self.recipe_version}:"]
-        lines += [row.text(as_of) for row in self.rows] or [f"  not built yet: {hint}"]
+        nothing = "no image is left" if self.locked_is_gone else "not built yet"
+        lines += [row.text(as_of) for row in self.rows] or [f"  {nothing}: {hint}"]
         return "\n".join((*lines, f"  lock: {self._lock_words(hint)}"))
 
     def _lock_words(self, hint: str) -> str:
         if self.locked_ami is None:
             return "no image"
+        if self.locked_is_gone:
+            return f"{self.locked_ami}, which is gone: {hint}"
         if self.recipe_has_changed:
             return f"{self.locked_ami}; the recipe has changed since: {hint}"
         if not self.lock_has_the_newest:
-            return f"{self.locked_ami}, not the newest: run `neuronkit lock --update`"
+            return f"{self.locked_ami}, not the newest: run `neuronkit lock FILE --update`"
         return f"{self.locked_ami}, the newest"
 
 

@@ -26,6 +26,7 @@ class BatchScheduler:
     outputs: ClusterOutputs
     pause: Callable[[float], None] = time.sleep
     name: str = "AWS Batch"
+    forgets: str = "AWS Batch forgets those that ended more than a week ago"
     logs_are: str = "log group"
 
     @property

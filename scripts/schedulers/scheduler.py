@@ -69,6 +69,10 @@ class Scheduler(Protocol):
         """As people call it: AWS Batch, Slurm."""
 
     @property
+    def forgets(self) -> str:
+        """Which runs it no longer knows."""
+
+    @property
     def bucket(self) -> str: ...
 
     @property

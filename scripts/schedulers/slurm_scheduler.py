@@ -73,6 +73,10 @@ class SlurmScheduler:
     """The newest look."""
 
     @property
+    def forgets(self) -> str:
+        return f"a run is known as long as its directory below {self.place.runs_directory} is there"
+
+    @property
     def place(self) -> Place:
         return place_of(self.plan, self.cluster)
 

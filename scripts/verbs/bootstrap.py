@@ -15,7 +15,7 @@ from scripts.console import Console
 def command(console: Console, file: Path) -> None:
     """Prepare FILE's account and region for the CDK, once. Again does no harm."""
     from scripts.aws.session import open_cloud
-    from scripts.bootstrapping import bootstrap, bootstrap_stack_name
+    from scripts.bootstrapping import bootstrap, bootstrap_stack_name, next_command
     from stacks.domain.environment import read, read_source
 
     environment = read(read_source(file))
@@ -23,4 +23,6 @@ def command(console: Console, file: Path) -> None:
     version = bootstrap(console, cloud, environment.cdk)
     stack = bootstrap_stack_name(environment.cdk.qualifier)
     body = {"account": cloud.account, "region": cloud.region, "stack": stack, "version": version}
-    console.result(body, f"{stack} is there, version {version}: `neuronkit deploy {file}` can work")
+    console.result(
+        body, f"{stack} is there, version {version}; next: `{next_command(file, local=console.local)}`"
+    )

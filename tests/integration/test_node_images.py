@@ -77,6 +77,14 @@ def test_built_locked_and_gone(slurm: Pilot) -> None:
     # moto's own stock of AMIs has snapshots, too.
     snapshots = {found["SnapshotId"] for found in ec2.describe_snapshots(OwnerIds=["self"])["Snapshots"]}
     assert disk["Ebs"]["SnapshotId"] not in snapshots
+    refused = slurm.run("deploy", "--yes", code=3).stderr
+    assert f"run `neuronkit --local image build {slurm.file}`, which locks it, too" in refused
+    (gone,) = slurm.json("image status")["versions"]
+    assert (gone["locked_is_gone"], gone["recipe_has_changed"]) == (True, False)
+    assert (
+        f"{built['ami']}, which is gone: run `neuronkit --local image build {slurm.file}`"
+        in slurm.run("image status").stdout
+    )
     instances = [i for r in ec2.describe_instances()["Reservations"] for i in r["Instances"]]
     assert {instance["State"]["Name"] for instance in instances} == {"terminated"}
 

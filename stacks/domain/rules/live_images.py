@@ -25,8 +25,8 @@ Starting = ClusterPlan | FleetPlan
 def ami_exists(facts: Facts) -> Iterator[Problem]:
     for node, ami in _wanted(facts):
         if facts.live.of(facts.live.amis, ami.reference) is None:
-            if ami.is_node_image and not ami.is_resolved and isinstance(node, ClusterPlan):
-                yield _not_built(node)
+            if ami.is_node_image and isinstance(node, ClusterPlan):
+                yield _not_built(node, ami)
                 continue
             kind = "AMI" if ami.is_resolved else "SSM parameter"
             name = ami.id if ami.is_resolved else ami.reference
@@ -38,13 +38,14 @@ def ami_exists(facts: Facts) -> Iterator[Problem]:
             )
 
 
-def _not_built(cluster: ClusterPlan) -> Problem:
+def _not_built(cluster: ClusterPlan, ami: AmiPlan) -> Problem:
     version = cluster.slurm.version if cluster.slurm else ""
+    gone = f"{ami.id} of the lock is gone, as `neuronkit destroy FILE` deletes it"
     return Problem(
         ("clusters", cluster.name, "slurm", "ami"),
         f"the node image of Slurm {version}",
-        message="the lock names none: it is not built yet, or not locked",
-        fix="run `neuronkit image build` with this file (with --local or --profile as here), then `neuronkit lock`",
+        message=gone if ami.is_resolved else "the lock names none: it is not built yet, or not locked",
+        fix="run `neuronkit image build FILE`, which locks it, too",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +150,18 @@ class TestLive:
         found = [f for f in run_live_rules(file, plan, load_catalog(), answers) if f.id == "NK340"]
         assert [f.path for f in found] == [f"{SLURM}.ami"]
         assert "neuronkit image build" in found[0].fix
+
+    def test_an_image_that_is_gone_is_built_again_not_locked_anew(self, tmp_path: Path) -> None:
+        """`destroy` deletes the AMI and leaves the lock."""
+        file = file_of(slurm(), tmp_path)
+        plan = make_plan(file.environment, None, load_catalog())
+        (cluster,) = plan.clusters
+        assert cluster.ami is not None
+        plan = replace(plan, clusters=(replace(cluster, ami=replace(cluster.ami, id="ami-1")),))
+        answers = in_order(plan, amis={cluster.ami.reference: None})
+        (found,) = (f for f in run_live_rules(file, plan, load_catalog(), answers) if f.id == "NK340")
+        assert "ami-1 of the lock is gone" in found.message
+        assert found.fix == "run `neuronkit image build FILE`, which locks it, too"
 
     @pytest.mark.parametrize(("limit", "paths"), [(3, [f"{SLURM}.login_instance_type"]), (4, [])])
     def test_login_nodes_are_charged_to_their_own_quota(

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from scripts import bootstrapping
-from scripts.bootstrapping import bootstrap, bootstrap_stack_name
+from scripts.bootstrapping import bootstrap, bootstrap_stack_name, next_command
 from scripts.console import Console
 from stacks.domain.environment import CdkSettings
 from stacks.domain.errors import WorldError
+from stacks.domain.render.starters import starter_text
 from tests.unit.scripts.fakes import a_cloud
 
 
@@ -42,6 +43,21 @@ def test_account_region_qualifier_and_boundary_reach_the_cdk(monkeypatch: pytest
         "bootstrap", "aws://111122223333/us-east-2", "--qualifier", "mine", "--toolkit-stack-name", "CDKToolkit-mine",
         "--custom-permissions-boundary", "corp-boundary",
     ]  # fmt: skip
+
+
+def test_what_comes_next_goes_by_the_file(tmp_path: Path) -> None:
+    """Nodes of a Slurm cluster start from an image that is built first."""
+    said = []
+    for starter in ("trn1-pilot", "trn1-slurm"):
+        file = tmp_path / f"{starter}.yaml"
+        file.write_text(starter_text(starter, name="pilot", file=file.name, schema=""))
+        said.append(next_command(file, local=True))
+    file.write_text("name: 7")
+    assert [*said, next_command(file, local=True)] == [
+        "neuronkit deploy FILE",
+        "neuronkit image build FILE",
+        "neuronkit check FILE",
+    ]
 
 
 def test_it_says_what_it_makes_and_that_it_stays(

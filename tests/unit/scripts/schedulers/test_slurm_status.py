@@ -23,13 +23,16 @@ from scripts.run_lookup import find_run
 from scripts.run_status import Status, take_status
 from scripts.run_store import RunRecord, RunStore
 from scripts.schedulers import capacity_words, opening
+from scripts.schedulers.capacity_words import ids_of
 from scripts.schedulers.slurm_view import SlurmClusterStatus
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.plan import Plan
+from tests import synthesized
 from tests.unit.scripts.fakes import a_stack
 from tests.unit.scripts.schedulers.fake_slurm import FakeSlurm
 from tests.unit.scripts.schedulers.test_slurm_launch import BUCKET, slurm_plan
 
+GOLDEN = Path(__file__).resolve().parents[3] / "golden" / "stacks" / "__snapshots__" / "test_templates"
 GROUP = "trn1-32xlarge"
 COMMENT = "neuronkit:pilot"
 
@@ -223,5 +226,39 @@ def test_a_run_is_found_cancelled_and_its_end_remembered(deployed: Deployed) -> 
 
 
 def test_a_run_that_nobody_knows_is_said(deployed: Deployed) -> None:
-    with pytest.raises(InputError, match="Slurm knows no run smoke-9 of pilot"):
+    with pytest.raises(InputError, match="Slurm knows no run smoke-9 of pilot") as caught:
         find_run(deployed.cloud, deployed.plan, "smoke-9", "ssm")
+    assert "as long as its directory below" in caught.value.hint
+    assert "Batch" not in caught.value.hint
+
+
+def test_nodes_and_capacity_are_those_that_are_deployed(
+    deployed: Deployed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file has grown since, and a bigger block with our tag is there, as is a smaller one of before."""
+    plan = synthesized.plans()["slurm-trn2-block"]
+    stack = plan.stacks.of_cluster("train")
+    deployed.template = json.loads((GOLDEN / f"test_template[slurm-trn2-block--{stack}].json").read_text())
+    (id_,) = ids_of(plan.clusters[0].capacity)
+    nodes = plan.clusters[0].nodes
+    monkeypatch.setattr(
+        capacity_words.ec2,
+        "find_reservation",
+        lambda cloud, wanted: CapacityReservation(
+            wanted, "active", "capacity-block", "trn2.48xlarge", "use2-az3", nodes, 1, None, None
+        ),
+    )
+    cluster = replace(
+        deployed.plan.clusters[0],
+        nodes=nodes + 4,
+        capacity=replace(plan.clusters[0].capacity, name="block", id="cr-2", ids=()),
+    )
+    deployed.plan = replace(deployed.plan, clusters=(cluster,))
+    deployed.queue(f"1|PENDING|{nodes + 4}|{COMMENT}|smoke-1|PartitionNodeLimit")
+    status = deployed.status()
+    assert f"capacity block: capacity-block, {id_} active, 1 of {nodes} instances free" in status.text()
+    assert "the file says capacity-block cr-2, which `neuronkit deploy FILE` brings" in status.text()
+    assert (
+        f"the deployed cluster train takes {nodes} nodes, the job asks for {nodes + 4}: `neuronkit deploy FILE` first"
+        in status.runs[0].why[1]
+    )
