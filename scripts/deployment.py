@@ -34,13 +34,15 @@ from scripts.serving_fleets.fleet_start import start_fleets
 from scripts.stack_changes import StackChange, compare
 from scripts.synthesis import Assembly, default_directory, synthesize
 from stacks.domain.buildable import refuse_unbuildable
+from stacks.domain.capacity_market.paid_fees import paid_fees
 from stacks.domain.catalog import load_catalog
-from stacks.domain.cost import Cost, estimate
+from stacks.domain.cost import Basis, Cost, estimate
 from stacks.domain.cost_report import totals
 from stacks.domain.errors import WorldError
 from stacks.domain.fleet_plan import FleetPlan
 from stacks.domain.names import PARAMETER_FIRST_DEPLOY
 from stacks.domain.plan import Plan
+from stacks.domain.prices import Prices
 
 _LINES_KEPT = 20
 _STACKS_AT_ONCE = 4
@@ -74,8 +76,9 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
     refuse_unresolved(loaded.plan, loaded.lock, str(file), is_local=cloud.is_local)
     plan = replace(loaded.plan, account=cloud.account)
     plan = with_bought_capacity(console, cloud, plan, dry_run=dry_run)
-    check_account(console, cloud, replace(loaded, plan=without_stand_ins(plan)))
-    console.progress(_summary(cloud, plan, estimate(plan, load_catalog())))
+    live = check_account(console, cloud, replace(loaded, plan=without_stand_ins(plan)))
+    basis = Basis(Prices(live=paid_fees(plan, live)))
+    console.progress(_summary(cloud, plan, estimate(plan, load_catalog(), basis)))
     if dry_run:
         assembly = _synthesize(console, cloud, plan)
         return Deployed(plan, changes=compare(cloud, plan.stacks.all, assembly.directory))

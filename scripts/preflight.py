@@ -72,8 +72,8 @@ def _refuse_unbuilt(plan: Plan, file: str, *, is_local: bool) -> None:
         raise InputError(f"not built yet: {', '.join(unbuilt)}", build_words(file, local=is_local))
 
 
-def check_account(console: Console, cloud: Cloud, loaded: LoadedPlan) -> None:
-    """The live rules, as `check --live` runs them. Raises WorldFindingsError with all that AWS refuses."""
+def check_account(console: Console, cloud: Cloud, loaded: LoadedPlan) -> LiveFacts:
+    """The live rules, as `check --live` runs them, and what AWS said. Raises WorldFindingsError with all that it refuses."""
     environment = loaded.loaded.environment
     live = collect(cloud, environment, loaded.plan, load_catalog(), datetime.now(UTC))
     _refuse_unknown_types(loaded.plan, live)
@@ -83,6 +83,7 @@ def check_account(console: Console, cloud: Cloud, loaded: LoadedPlan) -> None:
     console.findings(judged.findings)
     for line in in_words(judged.not_checked):
         console.progress(line)
+    return live
 
 
 def _refuse_unknown_types(plan: Plan, live: LiveFacts) -> None:

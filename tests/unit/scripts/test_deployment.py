@@ -19,7 +19,9 @@ from scripts.serving_fleets.fleet_start import Starts
 from scripts.stack_changes import StackChange
 from scripts.synthesis import Assembly
 from stacks.domain.errors import KitError, WorldError
+from stacks.domain.live import LiveFacts
 from tests.environments import changed, plan_of
+from tests.live_answers import block as a_block
 from tests.unit.scripts.fakes import a_cloud, a_stack
 from tests.unit.scripts.serving_fleets.world import FLEET, first, fleet_plan, stacks_of
 
@@ -39,12 +41,13 @@ class Steps:
         self.cdk_lines: list[str] = []
         self.cdk_arguments: list[str] = []
         self.cloud = a_cloud()
+        self.live = LiveFacts()
         replace: dict[str, Callable[..., Any]] = {
             "open_cloud": self._step("open", lambda *_: self.cloud),
             "_with_lock": self._step("lock", lambda console, cloud, loaded: loaded),
             "refuse_unresolved": self._step("pinned", lambda *_, **__: None),
             "with_bought_capacity": self._step("bought", lambda console, cloud, plan, dry_run: plan),
-            "check_account": self._step("account", lambda *_: None),
+            "check_account": self._step("account", lambda *_: self.live),
             "synthesize": self._step(
                 "synth", lambda plan, directory, validate: Assembly(directory, (), False)
             ),
@@ -125,6 +128,20 @@ def test_what_it_costs_and_how_long_it_lives_is_said_first(
     assert "between jobs: $" in said
     assert "all 7 days, every node running: $" in said
     assert "budget $100,000.00" in said
+
+
+def test_what_the_block_has_cost_is_said_too(
+    steps: Steps, file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bought = dc_replace(a_block(), tags=(("neuronkit:fee-usd", "24617.78"),))
+    steps.live = LiveFacts(reservations={bought.id: bought})
+    block = {
+        "capacity.block": {"kind": "capacity-block", "id": bought.id},
+        "clusters.train.capacity": "block",
+    }
+    file.write_text(changed(block))
+    deploy(file)
+    assert "up front, not to be had back: $24,617.78" in capsys.readouterr().err
 
 
 def test_a_failure_says_which_resource_why_and_how_to_go_on(steps: Steps, file: Path) -> None:
