@@ -67,13 +67,7 @@ def find_reservation(cloud: Cloud, reservation_id: str) -> Reservation | None:
 
 def reservations_with_tags(cloud: Cloud, tags: Mapping[str, str]) -> tuple[Reservation, ...]:
     """Those that carry all of the tags, over or not."""
-    found = cloud.pages(
-        _SERVICE,
-        "describe_capacity_reservations",
-        "CapacityReservations",
-        Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()],
-    )
-    return tuple(_reservation(raw) for raw in found)
+    return tuple(_reservation(raw) for raw in ec2.raw_reservations_with_tags(cloud, tags))
 
 
 def with_block(cloud: Cloud, reservation: Reservation) -> Reservation:

@@ -224,10 +224,48 @@ def delete(cloud: Cloud, kind: str, id_: str) -> None:
     """No error if it is gone. Only kinds in DELETIONS."""
     operation, parameter, is_list = DELETIONS[kind]
     try:
-        cloud.call(_SERVICE, operation, **{parameter: [id_] if is_list else id_})
+        answer = cloud.call(_SERVICE, operation, **{parameter: [id_] if is_list else id_})
+        _raise_unsuccessful(kind, answer)
     except AwsError as error:
         if not _is_gone(error):
             raise
+
+
+def _raise_unsuccessful(kind: str, answer: Mapping[str, Any]) -> None:
+    """DeleteVpcEndpoints succeeds in any case, and says in its answer what it did not delete."""
+    for failure in answer.get("Unsuccessful") or ():
+        why = failure.get("Error") or {}
+        code, message = why.get("Code", ""), why.get("Message", "")
+        raise AwsError(
+            f"{kind} {failure.get('ResourceId', '')} could not be deleted: {code}: {message}".rstrip(": "),
+            code=code,
+            reason=message,
+        )
+
+
+def fleet_launches(cloud: Cloud, fleet_id: str) -> bool:
+    """Whether an EC2 Fleet may still start instances. One of type instant did so once, when it was made, and EC2 goes
+    on listing deleted ones for two days: both are records.
+    """
+    try:
+        fleets = cloud.call(_SERVICE, "describe_fleets", FleetIds=[fleet_id])["Fleets"]
+    except AwsError as error:
+        if _is_gone(error):
+            return False
+        raise
+    return any(
+        raw.get("Type") != "instant" and not raw.get("FleetState", "").startswith("deleted") for raw in fleets
+    )
+
+
+def security_group_rule_exists(cloud: Cloud, rule_id: str) -> bool:
+    try:
+        answer = cloud.call(_SERVICE, "describe_security_group_rules", SecurityGroupRuleIds=[rule_id])
+    except AwsError as error:
+        if _is_gone(error):
+            return False
+        raise
+    return bool(answer["SecurityGroupRules"])
 
 
 DELETIONS: Mapping[str, tuple[str, str, bool]] = {
@@ -276,13 +314,19 @@ def find_reservation(cloud: Cloud, reservation_id: str) -> CapacityReservation |
 
 
 def reservations_with_tag(cloud: Cloud, key: str, value: str) -> tuple[CapacityReservation, ...]:
-    raw_reservations = cloud.pages(
-        _SERVICE,
-        "describe_capacity_reservations",
-        "CapacityReservations",
-        Filters=[{"Name": f"tag:{key}", "Values": [value]}],
-    )
-    return tuple(_reservation(raw) for raw in raw_reservations)
+    return tuple(_reservation(raw) for raw in raw_reservations_with_tags(cloud, {key: value}))
+
+
+def raw_reservations_with_tags(cloud: Cloud, tags: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    """Those that carry all of the tags. EC2 documents no `tag:` filter for DescribeCapacityReservations, where it does
+    for its other kinds: so the tags in the answer are looked at as well, lest a stranger's be taken for ours.
+    """
+    filters = [{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
+    for raw in cloud.pages(
+        _SERVICE, "describe_capacity_reservations", "CapacityReservations", Filters=filters
+    ):
+        if tags.items() <= {tag["Key"]: tag["Value"] for tag in raw.get("Tags") or ()}.items():
+            yield raw
 
 
 def _described(cloud: Cloud, kind: Ec2Kind, filter_name: str, value: str) -> Iterator[Ec2Resource]:

@@ -7,6 +7,7 @@ import re
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
 
+_NO_SUCH_TAG = ("ImageNotFound", "InvalidImageTag")
 _URI = re.compile(
     r"(?P<account>\d{12})\.dkr\.ecr\.(?P<region>[a-z0-9-]+)\.amazonaws\.com(\.cn)?/(?P<repository>[^:@]+):(?P<tag>[^@]+)$"
 )
@@ -21,7 +22,10 @@ def region_of(uri: str) -> str:
 
 
 def find_digest(cloud: Cloud, uri: str) -> str | None:
-    """None when the repository has no such tag. Needs what a pull needs, nothing more."""
+    """None when the repository has no such tag. Needs what a pull needs, nothing more.
+
+    The call itself succeeds even where it got no image: then its answer says why.
+    """
     parts = _parts(uri)
     try:
         answer = cloud.call(
@@ -35,6 +39,12 @@ def find_digest(cloud: Cloud, uri: str) -> str | None:
         if error.code == "RepositoryNotFoundException":
             return None
         raise
+    for failure in answer.get("failures") or ():
+        code, reason = failure.get("failureCode", ""), failure.get("failureReason", "")
+        if code not in _NO_SUCH_TAG:
+            raise AwsError(
+                f"ECR gives no image {uri}: {code}: {reason}".rstrip(": "), code=code, reason=reason
+            )
     return next((image["imageId"]["imageDigest"] for image in answer["images"]), None)
 
 

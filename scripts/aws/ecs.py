@@ -11,6 +11,7 @@ from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
 
 CAPACITY_PROVIDER: Final = "capacity provider"
+MANAGED_PROVIDER: Final = "capacity provider of Managed Instances"
 CLUSTER: Final = "ECS cluster"
 SERVICE: Final = "ECS service"
 TASK: Final = "ECS task"
@@ -21,6 +22,9 @@ DELETE_FAILED: Final = "DELETE_FAILED"
 _AT_ONCE: Final = 10
 """What DescribeServices takes in one call (ECS API reference)."""
 _GONE: Final = ("ClusterNotFoundException", "ServiceNotFoundException", "ServiceNotActiveException")
+_MISSING: Final = "MISSING"
+_NO_SUCH_PROVIDER: Final = "capacity provider does not exist"
+"""ECS's sentence; the code is a ClientException (hashicorp/terraform-provider-aws, resourceCapacityProviderDelete)."""
 _EVENTS_KEPT: Final = 20
 
 
@@ -97,13 +101,26 @@ def services(cloud: Cloud, cluster: str, names: Sequence[str]) -> tuple[Service,
     for first in range(0, len(names), _AT_ONCE):
         some = list(names[first : first + _AT_ONCE])
         try:
-            answer = cloud.call("ecs", "describe_services", cluster=cluster, services=some, include=["TAGS"])
+            answer = described(cloud, "describe_services", cluster=cluster, services=some, include=["TAGS"])
         except AwsError as error:
             if error.code in _GONE:
                 return ()
             raise
         found += [_service(raw) for raw in answer["services"]]
     return tuple(found)
+
+
+def described(cloud: Cloud, operation: str, /, **which: Any) -> dict[str, Any]:
+    """The answer of a call that lists what it could not describe instead of failing. What is missing is gone; any
+    other reason leaves the question open, and is raised: AwsError.
+    """
+    answer = cloud.call("ecs", operation, **which)
+    for failure in answer.get("failures") or ():
+        reason = str(failure.get("reason", ""))
+        if reason != _MISSING:
+            detail = f": {failure['detail']}" if failure.get("detail") else ""
+            raise AwsError(f"ECS does not describe {failure.get('arn', 'it')}: {reason}{detail}", code=reason)
+    return answer
 
 
 def services_of(cloud: Cloud, cluster: str) -> tuple[Service, ...]:
@@ -172,7 +189,8 @@ def describe_tasks(cloud: Cloud, cluster: str, arns: Sequence[str]) -> tuple[Tas
     """ECS forgets a stopped task after an hour."""
     found: list[Task] = []
     for first in range(0, len(arns), 100):
-        answer = cloud.call("ecs", "describe_tasks", cluster=cluster, tasks=list(arns[first : first + 100]))
+        some = list(arns[first : first + 100])
+        answer = described(cloud, "describe_tasks", cluster=cluster, tasks=some)
         found += [_task(raw) for raw in answer["tasks"]]
     return tuple(found)
 
@@ -204,21 +222,30 @@ def delete_cluster(cloud: Cloud, arn: str) -> None:
     cloud.call("ecs", "delete_cluster", cluster=arn)
 
 
-def delete_capacity_provider(cloud: Cloud, name: str) -> None:
-    """The call itself succeeds even where the provider stays: then its answer says why (ekristen/aws-nuke#542)."""
-    answer = cloud.call("ecs", "delete_capacity_provider", capacityProvider=name)
+def delete_capacity_provider(cloud: Cloud, arn: str) -> None:
+    """No error if it is gone. One of Managed Instances is known by its name within its cluster only: hence the ARN.
+
+    The call itself succeeds even where the provider stays: then its answer says why (ekristen/aws-nuke#542).
+    """
+    try:
+        answer = cloud.call("ecs", "delete_capacity_provider", capacityProvider=arn)
+    except AwsError as error:
+        if _NO_SUCH_PROVIDER in error.reason:
+            return
+        raise
     provider = answer.get("capacityProvider") or {}
     if provider.get("updateStatus") == DELETE_FAILED:
+        why = provider.get("updateStatusReason") or "it gives no reason"
         raise AwsError(
-            f"ECS keeps capacity provider {name}: {provider.get('updateStatusReason') or 'it gives no reason'}",
-            code=DELETE_FAILED,
+            f"ECS keeps capacity provider {arn.rpartition('/')[2]}: {why}", code=DELETE_FAILED, reason=why
         )
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityProvider:
     arn: str
-    name: str
+    cluster: str
+    """Of Managed Instances, the one that it belongs to; "" for an Auto Scaling group's."""
     state: str
     """ACTIVE, or how a change of it went: DELETE_FAILED, …"""
     why: str
@@ -226,26 +253,29 @@ class CapacityProvider:
     @property
     def is_kept(self) -> bool:
         """ECS answers a deletion with success, and says afterwards that it did not delete."""
-        return self.state == "DELETE_FAILED"
+        return self.state == DELETE_FAILED
 
 
-def capacity_providers(cloud: Cloud) -> Iterator[CapacityProvider]:
-    """The account's own that are not deleted."""
-    answer = cloud.call("ecs", "describe_capacity_providers")
-    while True:
-        for raw in answer["capacityProviders"]:
-            if raw["name"] not in ("FARGATE", "FARGATE_SPOT") and raw.get("status") != "INACTIVE":
-                state = raw.get("updateStatus") or raw.get("status", "")
-                why = raw.get("updateStatusReason", "")
-                yield CapacityProvider(raw["capacityProviderArn"], raw["name"], state, why)
-        token = answer.get("nextToken")
-        if not token:
-            return
-        answer = cloud.call("ecs", "describe_capacity_providers", nextToken=token)
+def find_capacity_provider(cloud: Cloud, arn: str) -> CapacityProvider | None:
+    """None when it is deleted."""
+    try:
+        answer = described(cloud, "describe_capacity_providers", capacityProviders=[arn])
+    except AwsError as error:
+        if _NO_SUCH_PROVIDER in error.reason:
+            return None
+        raise
+    for raw in answer["capacityProviders"]:
+        if raw.get("status") != "INACTIVE":
+            state = raw.get("updateStatus") or raw.get("status", "")
+            cluster = raw.get("cluster") or ""
+            return CapacityProvider(
+                raw["capacityProviderArn"], cluster, state, raw.get("updateStatusReason", "")
+            )
+    return None
 
 
 def cluster_is_active(cloud: Cloud, arn: str) -> bool:
-    found = cloud.call("ecs", "describe_clusters", clusters=[arn])["clusters"]
+    found = described(cloud, "describe_clusters", clusters=[arn])["clusters"]
     return any(cluster.get("status") != "INACTIVE" for cluster in found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from scripts.aws import ecs
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AwsError
 
@@ -35,10 +36,7 @@ def registered(cloud: Cloud, cluster: str) -> tuple[ContainerInstance, ...]:
         arns = list(cloud.pages("ecs", "list_container_instances", "containerInstanceArns", cluster=cluster))
         for first in range(0, len(arns), _AT_ONCE):
             some = arns[first : first + _AT_ONCE]
-            answer = cloud.call(
-                "ecs", "describe_container_instances", cluster=cluster, containerInstances=some
-            )
-            found += [_instance(raw) for raw in answer["containerInstances"]]
+            found += _described(cloud, cluster, some)
     except AwsError as error:
         if error.code == _GONE:
             return ()
@@ -46,9 +44,26 @@ def registered(cloud: Cloud, cluster: str) -> tuple[ContainerInstance, ...]:
     return tuple(found)
 
 
+def exists(cloud: Cloud, arn: str) -> bool:
+    """The cluster's name is part of the ARN."""
+    cluster = arn.split(":container-instance/")[1].split("/")[0]
+    try:
+        found = _described(cloud, cluster, [arn])
+    except AwsError as error:
+        if error.code == _GONE:
+            return False
+        raise
+    return any(one.status != "INACTIVE" for one in found)
+
+
 def deregister(cloud: Cloud, cluster: str, arn: str) -> None:
     """Takes it out of the cluster; the EC2 instance stays as it is."""
     cloud.call("ecs", "deregister_container_instance", cluster=cluster, containerInstance=arn, force=True)
+
+
+def _described(cloud: Cloud, cluster: str, arns: list[str]) -> list[ContainerInstance]:
+    answer = ecs.described(cloud, "describe_container_instances", cluster=cluster, containerInstances=arns)
+    return [_instance(raw) for raw in answer["containerInstances"]]
 
 
 def _instance(raw: dict[str, Any]) -> ContainerInstance:

@@ -21,6 +21,8 @@ _LOOKS = {
     "image-pipeline": ("get_image_pipeline", "imagePipelineArn"),
 }
 
+PARTS = tuple(_LOOKS)
+
 
 @dataclass(frozen=True, slots=True)
 class Image:
@@ -117,11 +119,8 @@ def delete(cloud: Cloud, arn: str) -> None:
 
 
 def exists(cloud: Cloud, arn: str) -> bool:
-    """Of anything but an image: a component, a recipe, a configuration, a pipeline. True for a kind that we do not know."""
-    kind = arn.split(":", 5)[5].partition("/")[0]
-    if kind not in _LOOKS:
-        return True
-    operation, parameter = _LOOKS[kind]
+    """Of a kind in PARTS: a component, a recipe, a configuration, a pipeline."""
+    operation, parameter = _LOOKS[arn.split(":", 5)[5].partition("/")[0]]
     try:
         cloud.call(_SERVICE, operation, **{parameter: arn})
     except AwsError as error:

@@ -301,7 +301,7 @@ _CLIENT_ROWS: dict[str, _Row] = _rows(
     (
         _access_denied,
         "AccessDenied AccessDeniedException UnauthorizedOperation Client.UnauthorizedOperation UnauthorizedException "
-        "AuthorizationError NotAuthorized 403",
+        "AuthorizationError NotAuthorized ForbiddenException 403",
     ),
     (_expired, "ExpiredToken ExpiredTokenException RequestExpired TokenRefreshRequired"),
     (_invalid_token, "InvalidClientTokenId UnrecognizedClientException AuthFailure InvalidAccessKeyId"),
@@ -310,19 +310,21 @@ _CLIENT_ROWS: dict[str, _Row] = _rows(
         _throttled,
         "Throttling ThrottlingException ThrottledException RequestThrottled RequestThrottledException "
         "RequestLimitExceeded TooManyRequestsException BandwidthLimitExceeded SlowDown PriorRequestNotComplete "
-        "EC2ThrottledException ProvisionedThroughputExceededException",
+        "EC2ThrottledException ProvisionedThroughputExceededException CallRateLimitExceededException TooManyUpdates",
     ),
     (
         _quota,
         "LimitExceeded LimitExceededException ServiceQuotaExceededException VcpuLimitExceeded InstanceLimitExceeded "
         "VpcLimitExceeded AddressLimitExceeded NatGatewayLimitExceeded TooManyBuckets ResourceLimitExceeded "
-        "SecurityGroupLimitExceeded",
+        "SecurityGroupLimitExceeded ServiceLimitExceeded ParameterLimitExceeded",
     ),
     (_clock, "RequestTimeTooSkewed SignatureDoesNotMatch InvalidSignatureException"),
     (
         _unavailable,
         "InternalError InternalFailure InternalServerError InternalServiceError ServiceUnavailable "
-        "ServiceUnavailableException ServerException Unavailable 500 502 503 504",
+        "ServiceUnavailableException ServerException Unavailable 500 502 503 504 InternalException "
+        "InternalErrorException InternalServerException InternalServerErrorException InternalServiceException "
+        "KMSInternalException DependencyTimeoutException HealthUnavailable ServiceException ServiceFailure",
     ),
 )
 

@@ -19,7 +19,7 @@ from scripts.teardown.inventory import take_inventory
 from scripts.teardown.leftovers import explain_stack
 from scripts.teardown.model import Action, Inventory, Item, Stage, Step, Target
 from scripts.teardown.removal import Standing
-from scripts.teardown.slow_removals import NOT_YET, SLOW
+from scripts.teardown.slow_removals import SLOW, is_not_yet
 from stacks.domain.names import ENVIRONMENT_TAG
 
 ATTEMPTS_MAX = 3
@@ -133,7 +133,7 @@ class Executor:
             try:
                 return SLOW[step.kind].begin(self.cloud, step.id)
             except AwsError as error:
-                if error.code not in NOT_YET or waited >= CONFLICT_MINUTES_MAX * 60:
+                if not is_not_yet(error) or waited >= CONFLICT_MINUTES_MAX * 60:
                     raise
             waited += self._sleep()
 

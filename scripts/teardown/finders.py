@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from scripts.aws import batch, ec2, imagebuilder, kms, logs, s3
+from scripts.aws import batch, ec2, logs, s3
 from scripts.aws.cloud import Cloud
 from scripts.teardown.fleet_finders import FLEET_QUESTIONS
-from scripts.teardown.fleet_kinds import kind_of
 from scripts.teardown.found import Found, Question, sorted_out
 from scripts.teardown.image_finders import IMAGE_QUESTIONS
 from scripts.teardown.model import Item, JobItem, Ownership
@@ -16,6 +15,7 @@ from scripts.teardown.order import BUCKET, JOB_DEFINITION, LOG_GROUP
 from scripts.teardown.scope import Scope
 from scripts.teardown.slurm_finders import SLURM_QUESTIONS, is_of_living_cluster
 from scripts.teardown.storage_finders import backups, file_systems
+from scripts.teardown.tagged_finders import other_tagged
 from stacks.domain.names import ENVIRONMENT_TAG
 
 _ID_OF_ANOTHER_SERVICE = re.compile(r"[a-z]+-[0-9a-f]{8,17}")
@@ -121,51 +121,6 @@ def ec2_kind(kind: ec2.Ec2Kind) -> Question:
         )
 
     return ask
-
-
-def other_tagged(cloud: Cloud, scope: Scope) -> Found:
-    """What only the tagging API knows. It may list what has just been deleted, so each is asked about where we can."""
-    loose: list[Item] = []
-    kept: list[Item] = []
-    for arn in scope.tagged_arns:
-        if _has_a_finder(arn) or scope.is_member({}, arn, arn.rpartition("/")[2], arn.rpartition(":")[2]):
-            continue
-        if ":kms:" in arn:
-            state = kms.key_state(cloud, arn)
-            if state == "PendingDeletion":
-                kept.append(
-                    Item("KMS key", arn, state=state, why="AWS deletes it when its waiting period is over")
-                )
-                continue
-        if _exists(cloud, arn):
-            loose.append(Item("tagged resource", arn))
-    return Found(loose=tuple(loose), kept=tuple(kept))
-
-
-def _exists(cloud: Cloud, arn: str) -> bool:
-    """True where we cannot tell: better one line too many than a leftover unsaid."""
-    if ":imagebuilder:" in arn:
-        return imagebuilder.exists(cloud, arn)
-    # The record of a finished job runs nothing and costs nothing.
-    return not (":batch:" in arn and ":job/" in arn)
-
-
-def _has_a_finder(arn: str) -> bool:
-    """Whether another function here, or the list of stacks, answers for this kind: its word counts."""
-    service, resource = arn.split(":", 5)[2], arn.split(":", 5)[5]
-    if kind_of(arn) is not None:
-        return True
-    if service == "ec2":
-        return resource.split("/")[0] in {"capacity-reservation", *(kind.arn_type for kind in ec2.KINDS)}
-    if service == "batch":
-        return resource.startswith(("job-definition/", "job-queue/", "compute-environment/"))
-    if service == "logs":
-        return resource.startswith(("log-group:", "delivery:", "delivery-source:", "delivery-destination:"))
-    if service == "imagebuilder":
-        return resource.startswith("image/")
-    if service in ("elasticfilesystem", "fsx"):
-        return resource.startswith(("file-system/", "backup/"))
-    return service in ("s3", "cloudformation", "pcs")
 
 
 def _tagged_ids(scope: Scope, marker: str) -> tuple[str, ...]:

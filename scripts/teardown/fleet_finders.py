@@ -51,7 +51,8 @@ def tagged(cloud: Cloud, scope: Scope) -> Found:
             continue
         if fleet_kinds.is_of_a_fleet(cloud, arn):
             why = _STUCK if _is_stuck(scope, arn) else ""
-            loose.append(Item(kind.name, fleet_kinds.id_of(arn), _name(arn), why=why))
+            name = fleet_kinds.name_of_kind(cloud, arn)
+            loose.append(Item(name, fleet_kinds.id_of(arn), _name(arn), why=why))
         elif kind.name != ecs.TASK_DEFINITION:
             loose.append(Item("tagged resource", arn))
     return Found(loose=tuple(loose))

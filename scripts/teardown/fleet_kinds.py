@@ -40,7 +40,7 @@ def _is_service(cloud: Cloud, arn: str) -> bool:
 
 
 def _is_provider(cloud: Cloud, arn: str) -> bool:
-    return any(found.arn == arn for found in ecs.capacity_providers(cloud))
+    return ecs.find_capacity_provider(cloud, arn) is not None
 
 
 def _is_parameter(cloud: Cloud, arn: str) -> bool:
@@ -74,14 +74,19 @@ def is_of_a_fleet(cloud: Cloud, arn: str) -> bool:
     return arn.split(":", 5)[2] != "ecs" or FLEET_TAG in ecs.tags(cloud, arn)
 
 
+def name_of_kind(cloud: Cloud, arn: str) -> str:
+    """Of one of `kind_of`'s. What the ARN does not say: whether a capacity provider is one of Managed Instances."""
+    kind = kind_of(arn)
+    if kind is None:
+        raise ValueError(f"no part of a fleet: {arn}")
+    provider = ecs.find_capacity_provider(cloud, arn) if kind.name == ecs.CAPACITY_PROVIDER else None
+    return ecs.MANAGED_PROVIDER if provider is not None and provider.cluster else kind.name
+
+
 def id_of(arn: str) -> str:
     """What the deletion takes: the ARN but where only a name will do."""
     kind = kind_of(arn)
-    if kind is not None and kind.name == PARAMETER:
-        return parameter_of(arn)
-    if kind is not None and kind.name == ecs.CAPACITY_PROVIDER:
-        return arn.rpartition("/")[2]
-    return arn
+    return parameter_of(arn) if kind is not None and kind.name == PARAMETER else arn
 
 
 def parameter_of(arn: str) -> str:

@@ -56,8 +56,8 @@ def _look_at_cluster(cloud: Cloud, arn: str) -> Standing | None:
     return Standing("there", is_busy=True, has_failed=False) if ecs.cluster_is_active(cloud, arn) else None
 
 
-def _look_at_provider(cloud: Cloud, name: str) -> Standing | None:
-    found = next((one for one in ecs.capacity_providers(cloud) if one.name == name), None)
+def _look_at_provider(cloud: Cloud, arn: str) -> Standing | None:
+    found = ecs.find_capacity_provider(cloud, arn)
     if found is None:
         return None
     return Standing(found.state, is_busy=not found.is_kept, has_failed=found.is_kept, why=found.why)
@@ -82,6 +82,7 @@ FLEET_REMOVALS: Final[Mapping[str, SlowRemoval]] = {
     fleet_kinds.AUTO_SCALING_GROUP: SlowRemoval(autoscaling.delete_group, _look_at_group),
     ecs.CLUSTER: SlowRemoval(ecs.delete_cluster, _look_at_cluster),
     ecs.CAPACITY_PROVIDER: SlowRemoval(ecs.delete_capacity_provider, _look_at_provider),
+    ecs.MANAGED_PROVIDER: SlowRemoval(ecs.delete_capacity_provider, _look_at_provider),
     fleet_kinds.LOAD_BALANCER: SlowRemoval(elbv2.delete_load_balancer, _look_at_balancer),
     fleet_kinds.TARGET_GROUP: SlowRemoval(elbv2.delete_target_group, _look_at_target_group),
     **NODE_REMOVALS,

@@ -17,7 +17,7 @@ from scripts.teardown.scope import Scope
 
 def node_images(cloud: Cloud, scope: Scope) -> Found:
     """A build that still runs is another kind of thing: it has to be stopped first."""
-    if not scope.slurm.is_used and not any(":imagebuilder:" in arn for arn in scope.tagged_arns):
+    if not scope.slurm.is_used and not scope.has_tagged("imagebuilder"):
         return Found()
     images = tuple(imagebuilder.own_images(cloud))
     return sorted_out(

@@ -13,7 +13,7 @@ from scripts.aws import cloudformation, ec2, tagging
 from scripts.aws.cloud import Cloud
 from scripts.aws.cloudformation import Stack, StackResource
 from scripts.aws.ec2 import CapacityReservation
-from scripts.aws.translation import AwsError, CredentialsError, UnreachableError
+from scripts.aws.translation import AwsError, CredentialsError
 from scripts.teardown.finders import QUESTIONS
 from scripts.teardown.fleet_scope import fleet_scope
 from scripts.teardown.found import NAMED_ONLY, Found, Question
@@ -32,7 +32,7 @@ def take_inventory(cloud: Cloud, target: Target) -> Inventory:
     ours = tuple(stack for stack in stacks if _is_ours(cloud, stack, target))
     scope = _scope(cloud, target, ours)
     tagged, unanswered = _tagged(cloud, target)
-    if any(_is_of_pcs_or_storage(arn) for arn in tagged):
+    if any(_is_of_slurm(arn) for arn in tagged):
         scope = replace(scope, slurm=replace(scope.slurm, is_used=True))
     answers = _ask_all(cloud, replace(scope, tagged_arns=tagged))
     paid, bought, paid_unanswered = _capacities(cloud, target)
@@ -112,8 +112,10 @@ def _pcs_id(resource: StackResource) -> str:
     return resource.physical_id.rpartition("/")[2]
 
 
-def _is_of_pcs_or_storage(arn: str) -> bool:
-    return arn.split(":")[2] in ("pcs", "elasticfilesystem", "fsx")
+def _is_of_slurm(arn: str) -> bool:
+    """What nothing but a Slurm cluster has. EFS is a fleet's as well."""
+    service, resource = arn.split(":", 5)[2], arn.split(":", 5)[5]
+    return service in ("pcs", "fsx") or (service == "logs" and resource.startswith("delivery"))
 
 
 def _tagged(cloud: Cloud, target: Target) -> tuple[tuple[str, ...], tuple[Unanswered, ...]]:
@@ -134,10 +136,14 @@ def _ask_all(cloud: Cloud, scope: Scope) -> list[tuple[Found, tuple[Unanswered, 
 
 
 def _asked(what: str, function: Callable[[], _Answer]) -> tuple[_Answer | None, tuple[Unanswered, ...]]:
-    """A failure that concerns every call (no credentials, no network) is raised; one that concerns this question is said."""
+    """A failure that concerns every call (no credentials) is raised; one that concerns this question is said.
+
+    A service that cannot be reached is one of the latter: CloudFormation has answered, and not every region has every
+    service.
+    """
     try:
         return function(), ()
-    except (CredentialsError, UnreachableError):
+    except CredentialsError:
         raise
     except AwsError as error:
         return None, (Unanswered(what, f"{error.message}; {error.hint}".rstrip("; ")),)

@@ -46,7 +46,7 @@ class Report:
             ("deleted", self.deleted),
             ("kept", self.kept),
             (
-                "suspects (only the name fits; look at them yourself, the kit does not touch them)",
+                "suspects (not surely ours, or not surely there; look at them yourself, the kit does not touch them)",
                 self.suspects,
             ),
             ("LEFT OVER", self.leftovers),

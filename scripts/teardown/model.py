@@ -111,15 +111,17 @@ class Stage(IntEnum):
     NODE_GROUPS = 3
     REGISTRATIONS = 4
     """What ECS still counts when the groups are empty, or runs without a group."""
-    CONTROLLERS = 5
-    CLUSTERS = 6
-    LOOSE_INSTANCES = 7
-    LOOSE_NETWORK = 8
-    LOOSE_GROUPS = 9
-    STORAGE = 10
-    NETWORK = 11
-    REMAINS = 12
-    LAST = 13
+    PROVIDERS = 5
+    """Of Managed Instances: they go after their instances and before the cluster that they belong to."""
+    CONTROLLERS = 6
+    CLUSTERS = 7
+    LOOSE_INSTANCES = 8
+    LOOSE_NETWORK = 9
+    LOOSE_GROUPS = 10
+    STORAGE = 11
+    NETWORK = 12
+    REMAINS = 13
+    LAST = 14
     """What something of REMAINS has to let go first."""
 
 

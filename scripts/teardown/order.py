@@ -34,6 +34,8 @@ _STAGE_OF_KIND = {
     # While ECS still has the capacity providers.
     fleet_kinds.NODES: Stage.NODE_GROUPS,
     fleet_kinds.REGISTERED: Stage.REGISTRATIONS,
+    # ECS deletes no cluster that still has one, and keeps an Auto Scaling group's while a cluster has it.
+    ecs.MANAGED_PROVIDER: Stage.PROVIDERS,
     ecs.CLUSTER: Stage.CONTROLLERS,
     ecs.CAPACITY_PROVIDER: Stage.LOOSE_INSTANCES,
     # Its interfaces would keep the network alive.

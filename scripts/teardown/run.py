@@ -23,8 +23,9 @@ def find_leftovers(cloud: Cloud, target: Target) -> Report:
 def destroy(console: Console, cloud: Cloud, target: Target, *, yes: bool) -> Report:
     inventory = take_inventory(cloud, target)
     if inventory.is_empty:
+        found = "was found, but not every question was answered," if inventory.unanswered else "is"
         console.progress(
-            f"nothing of {target.environment} is in {cloud.name}, account {cloud.account}, {cloud.region}"
+            f"nothing of {target.environment} {found} in {cloud.name}, account {cloud.account}, {cloud.region}"
         )
         return report(inventory)
     console.progress(_announcement(cloud, target, inventory))
@@ -53,6 +54,7 @@ def _announcement(cloud: Cloud, target: Target, inventory: Inventory) -> str:
     # What is in use goes with its user: a node has an interface a card, and a cluster has many nodes.
     lines += [f"  {item.label}" for item in inventory.loose if not is_in_use(item)]
     lines += [f"  {notice}" for notice in inventory.notices]
+    lines += [f"  NOT CHECKED {gap.what}: {gap.why}" for gap in inventory.unanswered]
     lines += [f"  all data in bucket {name}: {_amount(cloud, name)}" for name in inventory.buckets]
     return "\n".join(lines)
 

@@ -57,6 +57,10 @@ class Scope:
     def prefix(self) -> str:
         return f"{self.environment}-"
 
+    def has_tagged(self, service: str) -> bool:
+        """Whether the tagging API lists anything of ours there; it may be gone."""
+        return any(arn.split(":", 3)[2] == service for arn in self.tagged_arns)
+
     def is_member(self, tags: Mapping[str, str], *ids: str) -> bool:
         if any(id_ in self.retained for id_ in ids):
             return False

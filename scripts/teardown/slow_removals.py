@@ -8,6 +8,7 @@ from typing import Final
 
 from scripts.aws import ec2_images, ecs, efs, fsx, imagebuilder, pcs
 from scripts.aws.cloud import Cloud
+from scripts.aws.translation import AwsError
 from scripts.teardown import order
 from scripts.teardown.fleet_removals import FLEET_REMOVALS
 from scripts.teardown.removal import SlowRemoval, Standing
@@ -90,7 +91,7 @@ SLOW: Final[Mapping[str, SlowRemoval]] = {
     order.NODE_IMAGE: SlowRemoval(_delete_image, _look_at_image),
     **FLEET_REMOVALS,
 }
-NOT_YET: Final = (
+_NOT_YET: Final = (
     "ConflictException",
     "FileSystemInUse",
     "DependencyTimeout",
@@ -102,6 +103,17 @@ NOT_YET: Final = (
     "ResourceInUse",
     "ResourceContention",
     "ScalingActivityInProgress",
+    "UpdateInProgressException",
+    "BackupInProgress",
+    "BackupBeingCopied",
+    "BackupRestoring",
     ecs.DELETE_FAILED,
 )
-"""Said while AWS still works on a neighbour: worth another try."""
+# DeleteCluster's own code for it is ClusterContainsCapacityProviderException, but ECS answers with a ClientException,
+# also for a while after the last provider went (hashicorp/terraform-provider-aws#45794, ekristen/aws-nuke#990).
+_HAS_PROVIDERS: Final = "Cluster Scoped Capacity Providers"
+
+
+def is_not_yet(error: AwsError) -> bool:
+    """Said while AWS still works on a neighbour: worth another try."""
+    return error.code in _NOT_YET or (error.code == "ClientException" and _HAS_PROVIDERS in error.reason)

@@ -13,12 +13,12 @@ from scripts.teardown.scope import Scope
 
 
 def file_systems(cloud: Cloud, scope: Scope) -> Found:
-    """CloudFormation retains them; those of living stacks are told of as well, because their data goes with the rest."""
-    if not scope.slurm.is_used and not scope.fleets.is_used:
-        return Found()
-    # A fleet has EFS only: who has no Slurm cluster needs no permission for FSx.
+    """CloudFormation retains them; those of living stacks are told of as well, because their data goes with the rest.
+
+    A fleet has EFS only: who has no Slurm cluster needs no permission for FSx.
+    """
     lustre = fsx.file_systems(cloud) if scope.slurm.is_used else ()
-    elastic = efs.file_systems(cloud)
+    elastic = efs.file_systems(cloud) if _uses_efs(scope) else ()
     found = sorted_out(
         scope,
         [
@@ -37,6 +37,10 @@ def file_systems(cloud: Cloud, scope: Scope) -> Found:
     )
     notices = (*_lustre_notices(scope, lustre), *_elastic_notices(scope, elastic))
     return Found(loose=(*found.loose, *targets), suspects=found.suspects, notices=notices)
+
+
+def _uses_efs(scope: Scope) -> bool:
+    return scope.slurm.is_used or scope.fleets.is_used or scope.has_tagged("elasticfilesystem")
 
 
 def backups(cloud: Cloud, scope: Scope) -> Found:

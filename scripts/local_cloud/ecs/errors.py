@@ -63,8 +63,8 @@ class ClusterContainsContainerInstancesException(ServiceException):
         super().__init__("The Cluster cannot be deleted while Container Instances are active or draining.")
 
 
-class ClusterContainsCapacityProviderException(ServiceException):
-    code = "ClusterContainsCapacityProviderException"
+class ClusterContainsCapacityProviderException(ClientException):
+    """ECS's model has a code of this name, but ECS answers with the general one (terraform-provider-aws#45794)."""
 
     def __init__(self) -> None:
         super().__init__(

@@ -162,9 +162,11 @@ def test_a_reservation_that_is_not_there_is_none(stubbed: Stubbed) -> None:
 )
 def test_what_is_over_costs_nothing(stubbed: Stubbed, state: str, paid: bool) -> None:
     cloud, stub = stubbed
+    strangers = (reservation(), reservation(Tags=[{"Key": TAG, "Value": "pilot-2"}]))
     stub("ec2").add_response(
         "describe_capacity_reservations",
-        {"CapacityReservations": [reservation(State=state)]},
+        # A filter that EC2 does not document may also be one that it does not know.
+        {"CapacityReservations": [*strangers, reservation(State=state, Tags=TAGS)]},
         {"Filters": [{"Name": f"tag:{TAG}", "Values": ["pilot"]}]},
     )
     assert [found.is_paid_for for found in ec2.reservations_with_tag(cloud, TAG, "pilot")] == [paid]

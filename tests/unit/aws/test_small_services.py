@@ -11,7 +11,7 @@ from scripts.aws import ecr, ecs, kms, ssm, tagging
 from scripts.aws.cloud import Cloud
 from scripts.aws.translation import AccessDeniedError, AwsError
 from scripts.teardown.fleet_removals import FLEET_REMOVALS
-from scripts.teardown.slow_removals import NOT_YET
+from scripts.teardown.slow_removals import is_not_yet
 
 Stubbed = tuple[Cloud, Callable[[str], Stubber]]
 URI = "111122223333.dkr.ecr.us-west-2.amazonaws.com/team/train:v1"
@@ -28,6 +28,7 @@ def test_a_key_on_its_way_out_says_so(cloud: Cloud) -> None:
     assert kms.key_state(cloud, key) == "Enabled"
     cloud.client("kms").schedule_key_deletion(KeyId=key, PendingWindowInDays=7)
     assert kms.key_state(cloud, key) == "PendingDeletion"
+    assert kms.key_state(cloud, "arn:aws:kms:us-east-2:123456789012:key/gone") is None
 
 
 def test_tagged_arns_come_sorted_from_all_pages(stubbed: Stubbed) -> None:
@@ -49,16 +50,23 @@ def test_tagged_arns_come_sorted_from_all_pages(stubbed: Stubbed) -> None:
 
 def test_a_provider_that_ecs_keeps_is_a_refusal_though_the_call_succeeds(stubbed: Stubbed) -> None:
     cloud, stub = stubbed
-    asked = {"capacityProvider": "p"}
+    arn = "arn:aws:ecs:us-east-2:1:capacity-provider/p"
+    asked = {"capacityProvider": arn}
     stub("ecs").add_response(
         "delete_capacity_provider", {"capacityProvider": {"updateStatus": "DELETE_IN_PROGRESS"}}, asked
     )
-    ecs.delete_capacity_provider(cloud, "p")
+    ecs.delete_capacity_provider(cloud, arn)
+    stub("ecs").add_client_error(
+        "delete_capacity_provider",
+        "ClientException",
+        "The specified capacity provider does not exist. Specify a valid name or ARN and try again.",
+    )
+    ecs.delete_capacity_provider(cloud, arn)
     kept = {"updateStatus": "DELETE_FAILED", "updateStatusReason": "it is associated with cluster c"}
     stub("ecs").add_response("delete_capacity_provider", {"capacityProvider": kept}, asked)
     with pytest.raises(AwsError, match="associated with cluster c") as refused:
-        ecs.delete_capacity_provider(cloud, "p")
-    assert refused.value.code in NOT_YET
+        ecs.delete_capacity_provider(cloud, arn)
+    assert is_not_yet(refused.value)
 
 
 def test_ecs_tells_the_living_from_the_records(stubbed: Stubbed) -> None:
@@ -84,18 +92,21 @@ def test_a_provider_that_ecs_does_not_delete_is_not_waited_for(stubbed: Stubbed)
     cloud, stub = stubbed
     look = FLEET_REMOVALS[ecs.CAPACITY_PROVIDER].look
     arn = "arn:aws:ecs:us-east-2:1:capacity-provider/p"
+    asked = {"capacityProviders": [arn]}
     kept = {"updateStatus": "DELETE_FAILED", "updateStatusReason": "it is in use by cluster c"}
     for more, busy, failed in (({"updateStatus": "DELETE_IN_PROGRESS"}, True, False), (kept, False, True)):
         raw = {"capacityProviderArn": arn, "name": "p", "status": "ACTIVE", **more}
-        stub("ecs").add_response("describe_capacity_providers", {"capacityProviders": [raw]}, {})
-        seen = look(cloud, "p")
+        stub("ecs").add_response("describe_capacity_providers", {"capacityProviders": [raw]}, asked)
+        seen = look(cloud, arn)
         assert seen is not None
         assert (seen.is_busy, seen.has_failed) == (busy, failed)
     assert seen is not None
     assert seen.why == "it is in use by cluster c"
-    gone = {"capacityProviderArn": arn, "name": "p", "status": "INACTIVE"}
-    stub("ecs").add_response("describe_capacity_providers", {"capacityProviders": [gone]}, {})
-    assert look(cloud, "p") is None
+    inactive = {"capacityProviders": [{"capacityProviderArn": arn, "name": "p", "status": "INACTIVE"}]}
+    missing = {"capacityProviders": [], "failures": [{"arn": arn, "reason": "MISSING"}]}
+    for gone in (inactive, missing):
+        stub("ecs").add_response("describe_capacity_providers", gone, asked)
+        assert look(cloud, arn) is None
 
 
 def test_the_digest_of_a_private_image_is_asked_for_as_a_pull_would(stubbed: Stubbed) -> None:

@@ -69,7 +69,12 @@ class CapacityProvider(ResourceType):
         _retag(request, request.arn("ecs", f"capacity-provider/{physical_id}"))
 
     def delete(self, request: Request, physical_id: str) -> None:
-        answer = request.client("ecs").delete_capacity_provider(capacityProvider=physical_id)
+        ecs = request.client("ecs")
+        # ECS has no code of its own for one that is gone; a handler has to say NotFound then (CloudFormation's contract
+        # for resource types), which is taken for deleted.
+        if not ecs.describe_capacity_providers(capacityProviders=[physical_id])["capacityProviders"]:
+            return
+        answer = ecs.delete_capacity_provider(capacityProvider=physical_id)
         if answer["capacityProvider"].get("updateStatus") == "DELETE_FAILED":
             raise ResourceError(answer["capacityProvider"]["updateStatusReason"])
 

@@ -9,7 +9,6 @@ import pytest
 from scripts.aws.batch import JobDefinition, JobQueue, JobSummary
 from scripts.aws.logs import LogGroup
 from scripts.teardown import finders
-from scripts.teardown.found import Found
 from scripts.teardown.model import Item, JobItem
 from scripts.teardown.scope import Scope
 from stacks.domain.names import ENVIRONMENT_TAG
@@ -124,56 +123,3 @@ def test_log_groups_are_found_by_name_and_by_tag(monkeypatch: pytest.MonkeyPatch
     found = finders.log_groups(CLOUD, scope)
     assert ids(found.loose) == ["/x/pilot/jobs", "odd"]
     assert ids(found.suspects) == ["pilot-notes"]
-
-
-ARNS = [
-    ("arn:aws:ec2:us-east-2:1:volume/vol-1", "covered"),
-    ("arn:aws:ec2:us-east-2:1:capacity-reservation/cr-1", "covered"),
-    ("arn:aws:batch:us-east-2:1:job-definition/pilot-smoke:1", "covered"),
-    ("arn:aws:batch:us-east-2:1:job-queue/q", "covered"),
-    ("arn:aws:batch:us-east-2:1:job/abc", "record"),
-    ("arn:aws:ecs:us-east-2:1:task-definition/x:1", "covered"),
-    ("arn:aws:ecs:us-east-2:1:cluster/alive", "covered"),
-    ("arn:aws:ecs:us-east-2:1:task/c/alive", "covered"),
-    ("arn:aws:lambda:us-east-2:1:function:f", "covered"),
-    ("arn:aws:s3:::b", "covered"),
-    ("arn:aws:logs:us-east-2:1:log-group:x", "covered"),
-    ("arn:aws:cloudformation:us-east-2:1:stack/s/1", "covered"),
-    ("arn:aws:sns:us-east-2:1:alarms", "loose"),
-    ("arn:aws:fsx:us-east-2:1:file-system/fs-1", "covered"),
-    ("arn:aws:fsx:us-east-2:1:volume/fs-1/fsvol-1", "loose"),
-    ("arn:aws:elasticfilesystem:us-east-2:1:file-system/fs-2", "covered"),
-    ("arn:aws:elasticfilesystem:us-east-2:1:access-point/fsap-1", "covered"),
-    ("arn:aws:pcs:us-east-2:1:cluster/pcs_1", "covered"),
-    ("arn:aws:logs:us-east-2:1:delivery-source:s", "covered"),
-    ("arn:aws:imagebuilder:us-east-2:1:image/i/1.0.0/1", "covered"),
-    ("arn:aws:imagebuilder:us-east-2:1:component/alive/1.0.0/1", "loose"),
-    ("arn:aws:imagebuilder:us-east-2:1:component/dead/1.0.0/1", "record"),
-    ("arn:aws:ec2:us-east-2:1:transit-gateway/tgw-1", "loose"),
-    ("arn:aws:kms:us-east-2:1:key/alive", "loose"),
-    ("arn:aws:kms:us-east-2:1:key/dead", "kept"),
-]
-
-
-@pytest.mark.parametrize(("arn", "place"), ARNS)
-def test_what_only_the_tagging_api_knows(monkeypatch: pytest.MonkeyPatch, arn: str, place: str) -> None:
-    """What has a finder of its own is its affair; what cannot be asked about counts as there."""
-    monkeypatch.setattr(
-        finders.kms, "key_state", lambda cloud, arn: "PendingDeletion" if "dead" in arn else "Enabled"
-    )
-    monkeypatch.setattr(finders.imagebuilder, "exists", lambda cloud, arn: "alive" in arn)
-    found = finders.other_tagged(CLOUD, Scope("pilot", tagged_arns=(arn,)))
-    assert ids(found.loose) == ([arn] if place == "loose" else [])
-    assert ids(found.kept) == ([arn] if place == "kept" else [])
-
-
-def test_a_member_of_a_living_stack_is_not_loose_however_its_arn_ends() -> None:
-    scope = Scope(
-        "pilot",
-        members=frozenset({"fsap-1", "alarms"}),
-        tagged_arns=(
-            "arn:aws:elasticfilesystem:us-east-2:1:access-point/fsap-1",
-            "arn:aws:sns:us-east-2:1:alarms",
-        ),
-    )
-    assert finders.other_tagged(CLOUD, scope) == Found()

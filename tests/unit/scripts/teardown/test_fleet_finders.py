@@ -9,7 +9,7 @@ import pytest
 from scripts.aws import ecs
 from scripts.aws.autoscaling import AutoScalingGroup
 from scripts.aws.cloudformation import StackResource
-from scripts.aws.ecs import Service, Task
+from scripts.aws.ecs import CapacityProvider, Service, Task
 from scripts.aws.logs import LogGroup
 from scripts.teardown import fleet_finders, fleet_kinds
 from scripts.teardown.fleet_finders import auto_scaling_groups, log_groups, replicas, tagged
@@ -73,7 +73,8 @@ KINDS = [
     (f"{AT}:cluster/c", "ECS cluster c", f"{AT}:cluster/c"),
     (f"{AT}:service/c/s", "ECS service c/s", f"{AT}:service/c/s"),
     (f"{AT}:task-definition/d:3", "task definition d/3", f"{AT}:task-definition/d:3"),
-    (f"{AT}:capacity-provider/p", "capacity provider p", "p"),
+    (f"{AT}:capacity-provider/p", "capacity provider p", None),
+    (f"{AT}:capacity-provider/managed", "capacity provider of Managed Instances managed", None),
     ("arn:aws:elasticloadbalancing:us-east-2:1:loadbalancer/app/x/1", "load balancer app/x/1", None),
     ("arn:aws:elasticloadbalancing:us-east-2:1:targetgroup/x/1", "target group x/1", None),
     ("arn:aws:lambda:us-east-2:1:function:f", "Lambda function f", None),
@@ -96,6 +97,11 @@ def there(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     }
     monkeypatch.setattr(fleet_kinds, "_BY_RESOURCE", kinds)
     monkeypatch.setattr(fleet_kinds.ecs, "tags", lambda cloud, arn: {FLEET_TAG: "chat"})
+    monkeypatch.setattr(
+        fleet_kinds.ecs,
+        "find_capacity_provider",
+        lambda cloud, arn: CapacityProvider(arn, "c" if arn.endswith("/managed") else "", "ACTIVE", ""),
+    )
     return known
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from scripts.aws.cloudformation import Stack, StackResource
-from scripts.aws.translation import AccessDeniedError, CredentialsError, ThrottledError
+from scripts.aws.translation import AccessDeniedError, CredentialsError, ThrottledError, UnreachableError
 from scripts.teardown import inventory
+from scripts.teardown.finders import QUESTIONS
 from scripts.teardown.found import Found
 from scripts.teardown.inventory import take_inventory
 from scripts.teardown.model import Inventory, Item, Target
@@ -120,7 +123,12 @@ def test_members_of_living_stacks_are_known_and_so_is_what_deleted_ones_left(acc
 
 
 @pytest.mark.parametrize(
-    "error", [AccessDeniedError("not allowed: ec2:DescribeVolumes", "add it"), ThrottledError("throttled")]
+    "error",
+    [
+        AccessDeniedError("not allowed: ec2:DescribeVolumes", "add it"),
+        ThrottledError("throttled"),
+        UnreachableError("no connection to ec2 in us-west-1"),
+    ],
 )
 def test_a_question_without_an_answer_is_part_of_the_answer(
     account: Account, monkeypatch: pytest.MonkeyPatch, error: Exception
@@ -147,16 +155,20 @@ def test_the_tagging_api_may_be_refused_without_stopping_the_rest(
     assert [gap.what for gap in take().unanswered] == ["the tagging API"]
 
 
+@pytest.mark.parametrize(
+    "error",
+    [AccessDeniedError("not allowed: cloudformation:DescribeStacks"), UnreachableError("no connection")],
+)
 def test_without_the_list_of_stacks_there_is_no_inventory(
-    account: Account, monkeypatch: pytest.MonkeyPatch
+    account: Account, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     """Members of a living stack could not be told from leftovers, and would be deleted one by one."""
 
     def refused(cloud: Any) -> tuple[Stack, ...]:
-        raise AccessDeniedError("not allowed: cloudformation:DescribeStacks")
+        raise error
 
     monkeypatch.setattr(inventory.cloudformation, "all_stacks", refused)
-    with pytest.raises(AccessDeniedError):
+    with pytest.raises(type(error)):
         take()
 
 
@@ -218,6 +230,10 @@ def test_a_resource_is_stuck_only_when_the_whole_deletion_has_ended(account: Acc
         ((), True, True),
         (("arn:aws:pcs:us-east-2:1:cluster/pcs_1",), False, True),
         (("arn:aws:fsx:us-east-2:1:file-system/fs-1",), False, True),
+        (("arn:aws:logs:us-east-2:1:delivery:d",), False, True),
+        (("arn:aws:logs:us-east-2:1:log-group:x",), False, False),
+        (("arn:aws:elasticfilesystem:us-east-2:1:file-system/fs-1",), False, False),
+        (("arn:aws:imagebuilder:us-east-2:1:component/c/1.0.0/1",), False, False),
         (("arn:aws:ec2:us-east-2:1:volume/vol-1",), False, False),
     ],
 )
@@ -236,3 +252,54 @@ def test_what_two_questions_found_is_one_thing(account: Account, monkeypatch: py
 
     monkeypatch.setattr(inventory, "QUESTIONS", (("templates", same), ("what PCS left", same)))
     assert take().loose == (Item("launch template", "lt-1", "pcs-x"),)
+
+
+def services_asked(
+    monkeypatch: pytest.MonkeyPatch, *, tagged: tuple[str, ...], uses_fleets: bool
+) -> set[str]:
+    """Of an account that has nothing, but for what the tagging API lists."""
+    asked: set[str] = set()
+
+    class Empty:
+        region = "us-west-1"
+
+        def call(self, service: str, operation: str, /, **parameters: Any) -> dict[str, Any]:
+            asked.add(service)
+            return defaultdict(list)
+
+        def pages(self, service: str, operation: str, key: str, /, **parameters: Any) -> Iterator[Any]:
+            asked.add(service)
+            return iter(())
+
+    monkeypatch.setattr(inventory, "QUESTIONS", QUESTIONS)
+    monkeypatch.setattr(inventory.tagging, "arns_with_tag", lambda cloud, key, value: tagged)
+    cloud: Any = Empty()
+    found = take_inventory(cloud, replace(TARGET, uses_fleets=uses_fleets))
+    assert found.unanswered == ()
+    return asked
+
+
+OF_SLURM = {"pcs", "fsx", "imagebuilder", "secretsmanager", "iam"}
+
+
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize("uses_fleets", [True, False])
+def test_who_has_fleets_only_needs_neither_slurms_services_nor_permissions_for_them(
+    monkeypatch: pytest.MonkeyPatch, uses_fleets: bool
+) -> None:
+    """PCS is not even there in every region that has Inferentia. `False`: the file has lost its fleet since."""
+    tagged = ("arn:aws:elasticfilesystem:us-west-1:1:file-system/fs-1",)
+    asked = services_asked(monkeypatch, tagged=tagged, uses_fleets=uses_fleets)
+    assert "efs" in asked
+    assert asked & OF_SLURM == set()
+
+
+@pytest.mark.usefixtures("account")
+def test_who_has_no_shared_file_system_is_not_asked_about_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert services_asked(monkeypatch, tagged=(), uses_fleets=False) & {*OF_SLURM, "efs"} == set()
+
+
+@pytest.mark.usefixtures("account")
+def test_a_tagged_slurm_cluster_makes_slurms_services_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = services_asked(monkeypatch, tagged=(PCS,), uses_fleets=False)
+    assert asked >= {*OF_SLURM, "efs"}

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.aws import ec2, log_deliveries, pcs
-from scripts.teardown import order
+from scripts.aws import ec2, ecs, log_deliveries, pcs
+from scripts.teardown import fleet_kinds, order
 from scripts.teardown.fleet_removals import AT_ONCE
 from scripts.teardown.model import Action, Inventory, Item, JobItem, StackItem, Stage, Step
 from scripts.teardown.slow_removals import SLOW
@@ -208,6 +208,22 @@ def test_a_slurm_cluster_goes_queue_first_and_before_the_stack_that_got_stuck_on
     alone = replace(inventory, stacks=(stack(NETWORK),))
     names = [name for _, _, name in planned(alone)]
     assert names.index("fs-2") == names.index(NETWORK) + 1
+
+
+def test_managed_instances_go_before_their_provider_and_that_before_its_cluster() -> None:
+    """An Auto Scaling group's provider is the other way round: ECS keeps it while a cluster has it."""
+    kinds = (
+        ecs.CAPACITY_PROVIDER,
+        ecs.CLUSTER,
+        ecs.MANAGED_PROVIDER,
+        fleet_kinds.REGISTERED,
+        fleet_kinds.NODES,
+        ecs.SERVICE,
+        ecs.TASK,
+    )
+    steps = order.steps(Inventory(loose=tuple(Item(kind, kind) for kind in kinds)), NAMES)
+    assert [step.kind for step in steps] == list(reversed(kinds))
+    assert len({step.stage for step in steps}) == len(kinds)
 
 
 def test_a_protected_stack_is_left_to_the_person_who_protected_it() -> None:

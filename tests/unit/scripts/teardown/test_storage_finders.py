@@ -85,6 +85,17 @@ def test_backups_are_ours_by_tag_and_a_suspect_when_only_their_file_system_is_ou
     assert (ids(found.loose), ids(found.suspects)) == (["backup-ours"], ["backup-by-hand"])
 
 
+def test_a_tagged_efs_is_found_without_slurm_and_without_fsx(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its fleet's stack is gone, and the file has no fleet any more."""
+
+    def refused(cloud: Any) -> tuple[fsx.FileSystem, ...]:
+        raise AssertionError("who has no Slurm cluster needs no permission for FSx")
+
+    monkeypatch.setattr(fsx, "file_systems", refused)
+    scope = Scope("pilot", tagged_arns=("arn:aws:elasticfilesystem:us-west-1:1:file-system/fs-e2",))
+    assert ids(storage_finders.file_systems(CLOUD, scope).loose)[:2] == ["fs-e1", "fs-e2"]
+
+
 def test_without_slurm_nothing_is_asked() -> None:
     for question in (storage_finders.file_systems, storage_finders.backups):
         assert question(CLOUD, Scope("pilot")) == Found()
