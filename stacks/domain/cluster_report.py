@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stacks.domain.capacity_report import capacity_document, capacity_text
+from stacks.domain.findings import count_of
 from stacks.domain.plan import ClusterPlan, ProjectedCluster
 from stacks.domain.slurm_report import slurm_document, slurm_text
 
@@ -71,11 +72,11 @@ def cluster_text(cluster: ClusterPlan) -> Iterator[str]:
         f"cluster  {cluster.name}: {cluster.nodes} x {cluster.instance_type}{listed} under {cluster.scheduler}"
         f"{_cells(cluster.cells, cluster.nodes)}"
     )
-    assumed = "" if cluster.type_is_listed else " assumed"
+    assumed = "" if cluster.type_is_listed else "assumed "
     yield (
-        f"         {cluster.chips} chips, {cluster.physical_cores} physical cores, "
-        f"{cluster.logical_cores} logical cores (LNC {cluster.logical_core_size}), "
-        f"{cluster.efa_interfaces}{assumed} EFA interfaces"
+        f"         {count_of(cluster.chips, 'chip')}, {count_of(cluster.physical_cores, 'physical core')}, "
+        f"{count_of(cluster.logical_cores, 'logical core')} (LNC {cluster.logical_core_size}), "
+        f"{count_of(cluster.efa_interfaces, f'{assumed}EFA interface')}"
     )
     yield from _ultraserver_text(cluster)
     group = "in a cluster placement group" if cluster.placement_group else "no placement group"

@@ -117,8 +117,9 @@ def one_of(words: Iterable[str]) -> str:
 
 
 def count_of(number: int, noun: str) -> str:
-    """ "1 node", "2 nodes"."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """ "1 node", "2 nodes", "2 processes"."""
+    plural = "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{'' if number == 1 else plural}"
 
 
 def printable(text: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from stacks.domain.capacity_report import capacity_document, capacity_text
+from stacks.domain.findings import count_of
 from stacks.domain.fleet_plan import FallbackPlan, FleetPlan
 from stacks.domain.fleet_timeline import duration, parts_words
 from stacks.domain.pinned import AmiPlan
@@ -101,7 +102,7 @@ def _slices(fleet: FleetPlan) -> str:
         return "all devices of the instance"
     held = "; ".join(f"devices {numbers(place.devices)} on port {place.port}" for place in fleet.slices)
     idle = fleet.chips_per_node - sum(len(place.devices) for place in fleet.slices)
-    return f"{held}{f'; {idle} chips of each node idle' if idle else ''}"
+    return f"{held}; {count_of(idle, 'chip')} of each node idle" if idle else held
 
 
 def _ami(ami: AmiPlan | None) -> dict[str, Any] | None:

@@ -9,7 +9,7 @@ from stacks.domain.catalog import Catalog
 from stacks.domain.cluster_report import cluster_document, cluster_text, projected_document, projected_text
 from stacks.domain.cost import Cost
 from stacks.domain.cost_report import cost_table, totals
-from stacks.domain.findings import Finding, NotChecked, accepted, not_accepted
+from stacks.domain.findings import Finding, NotChecked, accepted, count_of, not_accepted
 from stacks.domain.fleet_report import fleet_document, fleet_text
 from stacks.domain.live import LiveFacts
 from stacks.domain.plan import JobPlan, Plan
@@ -108,7 +108,8 @@ def _job(job: JobPlan) -> dict[str, Any]:
 
 def _job_text(job: JobPlan) -> Iterator[str]:
     yield (
-        f"job      {job.name}: {job.framework} on {job.cluster}, {job.nodes} nodes x {job.processes_per_node} processes, "
+        f"job      {job.name}: {job.framework} on {job.cluster}, {count_of(job.nodes, 'node')} x "
+        f"{count_of(job.processes_per_node, 'process')}, "
         f"data {job.data_parallel} x tensor {job.tensor} x pipeline {job.pipeline}"
     )
     yield from _groups_text(job)
@@ -125,7 +126,7 @@ def _groups_text(job: JobPlan) -> Iterator[str]:
     size, modes = job.ultraserver_nodes, job.ultraserver.modes.get(job.ultraserver_nodes, ())
     mode = f"mode {' or '.join(map(str, modes))}" if modes else "of a mode that no source states"
     yield (
-        f"         in {job.nodes // size} group{'' if job.nodes == size else 's'} of {size} of the {job.ultraserver.members} nodes "
+        f"         in {count_of(job.nodes // size, 'group')} of {size} of the {job.ultraserver.members} nodes "
         f"of a {job.ultraserver.name}, {mode}; ranks by UltraServer and node in it"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from stacks.domain.findings import count_of
 from stacks.domain.slurm import slurm_versions
 from stacks.domain.slurm_plan import NodeGroup, SharedStoragePlan, SlurmPlan
 
@@ -64,9 +65,9 @@ def _group(group: NodeGroup) -> dict[str, Any]:
 def _group_words(group: NodeGroup, slurm: SlurmPlan) -> str:
     minutes = slurm.idle_seconds // 60
     scaling = (
-        f"static, {group.nodes_max} nodes always"
+        f"static, {count_of(group.nodes_max, 'node')} always"
         if group.is_static
-        else f"dynamic, up to {group.nodes_max} nodes with jobs, ended after {minutes} min without one"
+        else f"dynamic, up to {count_of(group.nodes_max, 'node')} with jobs, ended after {minutes} min without one"
     )
     return f"{group.name}: {scaling}; features {', '.join(group.features)}"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -10,9 +11,9 @@ from stacks.domain.catalog import load_catalog
 from stacks.domain.cost import estimate
 from stacks.domain.lock import Lock, LockedAmi, LockedImage
 from stacks.domain.pinned import UNRESOLVED_AMI, ImagePlan
-from stacks.domain.plan_report import plan_document
+from stacks.domain.plan_report import plan_document, plan_text
 from stacks.domain.sizing import task_memory_mib
-from tests.environments import plan_of
+from tests.environments import plan_of, starter_plan
 
 DIGEST = "sha256:" + "a" * 64
 
@@ -150,3 +151,14 @@ def test_quota_needs_add_up_over_clusters_and_leave_blocks_out() -> None:
     )
     quotas = plan_document(plan, estimate(plan, load_catalog()), (), load_catalog())["quotas"]
     assert [(q["code"], q["needed_vcpus"]) for q in quotas] == [("L-2C3B7624", 6 * 128)]
+
+
+def test_one_is_not_many() -> None:
+    plan = starter_plan("trn1-first-hour")
+    text = plan_text(plan, estimate(plan, load_catalog()), load_catalog())
+    assert "1 chip, 2 physical cores" in text
+    assert "1 node x 1 process," in text
+    many = starter_plan("trn1-slurm")
+    text = plan_text(many, estimate(many, load_catalog()), load_catalog())
+    assert "64 chips, 128 physical cores" in text
+    assert re.search(r"4 nodes x \d+ process", text)
