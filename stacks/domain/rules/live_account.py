@@ -49,13 +49,13 @@ def is_bootstrapped(facts: Facts) -> Iterator[Problem]:
         yield Problem(
             ("region",),
             message=f"{where} is not bootstrapped for the CDK with qualifier {facts.environment.cdk.qualifier}",
-            fix="run `neuronkit bootstrap` with this file, once (with --local or --profile as here)",
+            fix="run `neuronkit bootstrap FILE`, once",
         )
     elif version < BOOTSTRAP_VERSION_MIN:
         yield Problem(
             ("region",),
             message=f"the CDK bootstrap of {where} has version {version}, {BOOTSTRAP_VERSION_MIN} is needed",
-            fix="run `neuronkit bootstrap` with this file (with --local or --profile as here)",
+            fix="run `neuronkit bootstrap FILE`",
         )
 
 
