@@ -74,7 +74,7 @@ _LIVE: Final = (
         "ec2:DescribeVpcEndpoints ec2:DescribeVpcAttribute ec2:DescribeNetworkInterfaces",
         OWN_NETWORK,
     ),
-    Need("whether AWS's service-linked roles are there", "iam:GetRole", f"{SLURM} and {FLEETS}"),
+    Need("whether AWS's service-linked roles are there", "iam:GetRole", f"{SLURM}, {FLEETS}"),
     Need("how many controllers can run at once", "lambda:GetAccountSettings", FLEETS),
     _OWN_STACKS,
     _BOOTSTRAP,
@@ -138,11 +138,11 @@ _INVENTORY: Final = (
         SLURM,
     ),
     Need(
-        "shared file systems and backups",
-        "elasticfilesystem:DescribeFileSystems elasticfilesystem:DescribeMountTargets fsx:DescribeFileSystems "
-        "fsx:DescribeBackups",
-        f"{SLURM} and {FLEETS}",
+        "shared file systems",
+        "elasticfilesystem:DescribeFileSystems elasticfilesystem:DescribeMountTargets",
+        f"{SLURM}, {FLEETS}",
     ),
+    Need("Lustre's file systems and backups", "fsx:DescribeFileSystems fsx:DescribeBackups", SLURM),
     Need(
         "services, tasks, nodes, load balancers, controllers, alarms, parameters",
         "ecs:DescribeCapacityProviders ecs:DescribeClusters ecs:DescribeContainerInstances ecs:DescribeServices "
@@ -309,12 +309,12 @@ DESTROY: Final = CommandNeeds(
             SLURM,
         ),
         Need(
-            "shared file systems and backups",
-            "elasticfilesystem:DeleteMountTarget elasticfilesystem:DeleteFileSystem fsx:DeleteFileSystem "
-            "fsx:DeleteBackup",
-            f"{SLURM} and {FLEETS}",
+            "shared file systems",
+            "elasticfilesystem:DeleteMountTarget elasticfilesystem:DeleteFileSystem",
+            f"{SLURM}, {FLEETS}",
             implied="ec2:DeleteNetworkInterface",
         ),
+        Need("Lustre's file systems and backups", "fsx:DeleteFileSystem fsx:DeleteBackup", SLURM),
         Need(
             "end the nodes that a group still keeps",
             "autoscaling:UpdateAutoScalingGroup autoscaling:SetInstanceProtection autoscaling:DescribeLifecycleHooks "

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,60 +10,17 @@ from typing import Any
 import botocore.session
 import cfnlint
 import pytest
-from botocore import xform_name
 
 from scripts.aws.translation import iam_action
 from scripts.permission_docs import DOCUMENT, POLICIES, permissions_document
 from scripts.permission_needs import ALL, LAUNCH
 from scripts.permission_policies import BOUNDS, Bound, policy
+from tests.unit.aws.operations import called_operations
 
-AWS = Path(__file__).parents[3] / "scripts" / "aws"
-CALLS = ("call", "call_once", "pages", "client")
 NEEDS = [need for one in ALL for need in one.needs]
 # Of a managed policy, without white space (IAM and AWS STS quotas).
 POLICY_CHARACTERS_MAX = 6144
 WHAT_IAM_KNOWS = Path(cfnlint.__file__).parent / "data" / "AdditionalSpecs" / "Policies.json"
-
-
-def first_arguments(module: ast.Module) -> Iterator[ast.expr]:
-    for node in ast.walk(module):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-            continue
-        if node.func.attr in CALLS and "cloud" in ast.unparse(node.func.value):
-            yield node.args[0]
-
-
-def constants(module: ast.Module) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for node in ast.walk(module):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and (text := text_of(node.value)):
-            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
-            found[ast.unparse(target)] = text
-    return found
-
-
-def text_of(node: ast.expr | None) -> str:
-    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
-
-
-def actions_of(path: Path) -> set[str]:
-    """Of every service that a module calls, the operations that it names anywhere: many stand in tables."""
-    module = ast.parse(path.read_text(encoding="utf-8"))
-    known = constants(module)
-    services = {text_of(one) or known[ast.unparse(one)] for one in first_arguments(module)}
-    words = {node.value for node in ast.walk(module) if isinstance(node, ast.Constant)}
-    words |= {node.attr for node in ast.walk(module) if isinstance(node, ast.Attribute)}
-    return {
-        iam_action(service, operation)
-        for service in services
-        for operation in operations(service)
-        if xform_name(operation) in words
-    }
-
-
-@cache
-def operations(service: str) -> tuple[str, ...]:
-    return tuple(botocore.session.get_session().get_service_model(service).operation_names)
 
 
 @cache
@@ -74,9 +29,10 @@ def iam() -> dict[str, Any]:
     return known
 
 
-def called() -> set[str]:
-    # cloud.py makes the calls of all others; it names none.
-    return {action for path in AWS.glob("*.py") if path.name != "cloud.py" for action in actions_of(path)}
+@cache
+def called() -> frozenset[str]:
+    session = botocore.session.get_session()
+    return frozenset(iam_action(service, model.name) for service, _, model in called_operations(session))
 
 
 def test_the_file_is_up_to_date() -> None:
