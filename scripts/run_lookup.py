@@ -52,7 +52,8 @@ def _no_runs(cloud: Cloud, plan: Plan, fleets: list[str]) -> InputError:
         else f"fleet {name} is not deployed: `neuronkit deploy FILE`"
         for name, group in groups.items()
     ]
-    local = "; the local cloud runs no containers of fleets, so nothing is in it" if cloud.is_local else ""
+    is_empty = cloud.is_local and any(groups.values())
+    local = "; the local cloud runs no containers of fleets, so nothing is in it" if is_empty else ""
     names = ", ".join(fleets)
     return InputError(
         f"{names or plan.name} has no runs" + (": fleets serve, and log to CloudWatch" if fleets else ""),
