@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from scripts.local_cloud.slurm.private_slurm import PrivateSlurm
+from scripts.schedulers.slurm_watch import SlurmWatch
 from stacks.domain.render.batch import Run
 from stacks.domain.render.slurm import job_script, submit_arguments
 from tests.environments import plan_of
@@ -20,6 +22,7 @@ from tests.integration.slurm.job_world import (
     slurm_of,
     smoke_command,
 )
+from tests.integration.slurm.test_time_limit import mounted, run_text, waiting
 from tests.slurm import job_fields, needs_slurm, submit, wait_for
 
 pytestmark = [*needs_slurm, pytest.mark.timeout(420)]
@@ -105,6 +108,13 @@ def test_ranks_follow_the_ultraservers_not_the_names(world: JobWorld, place_file
         "NEURON_RT_ULTRASERVER_SERVER_ID=00000000000000ff",
         f"{address}:41000",
     ]
+    # Slurm numbers nodes by name, and so are the log files called.
+    assert "neuronkit[0] node 0 of 8" in run.node_logs()["node-4.log"]
+    said = re.compile(r"neuronkit\[(\d)\] node \1 of 8, main node at .*")
+    for only_node, ranks in ((None, list(range(8))), (0, [0]), (7, [7])):
+        lines = SlurmWatch(run_text(world.slurm), mounted(run), waiting(run), only_node).look().lines
+        found = [(line.node, match.group(1)) for line in lines if (match := said.fullmatch(line.text))]
+        assert sorted(found) == [(rank, str(rank)) for rank in ranks]
 
 
 def test_a_broken_group_is_refused_naming_the_missing_node(world: JobWorld, place_file: Any) -> None:
