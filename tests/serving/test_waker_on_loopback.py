@@ -14,11 +14,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from waker.activity import Activity, Minute
 from waker.cloud import Read
 from waker.decisions import (
     Action,
-    Activity,
-    Minute,
     Phase,
     RecordWake,
     SetServices,

@@ -8,10 +8,9 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from waker.activity import Activity, Minute
 from waker.decisions import (
     Action,
-    Activity,
-    Minute,
     Phase,
     RecordWake,
     SetNodes,

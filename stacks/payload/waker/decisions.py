@@ -16,16 +16,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from waker.activity import Activity
+
 SETTLE_SECONDS = 60
 """After requests were sent elsewhere: what was on its way has arrived at the engine and is in its metrics."""
-SCRAPES_PER_MINUTE = 3
-"""Of four by each replica's exporter; a minute with fewer is not known."""
 DECISION_SECONDS = 15
 """After which a check reads again instead of acting."""
 OTHERS_SECONDS = 45
 """After which others have acted: DECISION_SECONDS, and one call with all its attempts. Less than the schedule's minute."""
-LAG_SECONDS = 90
-"""By which metrics that travel in logs are late: younger minutes are not looked at."""
 COUNTED_SECONDS = 240
 """After which the load balancer's count has every request before."""
 UNKNOWN_SECONDS = 900
@@ -87,24 +85,6 @@ class Weights:
 
 
 _HANDED_BACK = Weights(neuron=0, gpu=0, waker=FULL_WEIGHT)
-
-
-@dataclass(frozen=True, slots=True)
-class Minute:
-    """Of the engines' own metrics."""
-
-    start: float
-    busy: float
-    """The most requests that any replica ran or kept waiting."""
-    scrapes: float
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    requests: float
-    """That the load balancer saw in the time after which the fleet is idle, to whichever group."""
-    minutes: tuple[Minute, ...]
-    """The newest last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,17 +369,9 @@ def _stay(view: View, why: str) -> TickPlan:
     return TickPlan((on,), False, why)
 
 
-def _minutes(view: View, after: float) -> list[Minute]:
-    whole = view.now - 60 - LAG_SECONDS
-    minutes = view.activity.minutes if view.activity else ()
-    return [minute for minute in minutes if after <= minute.start <= whole]
-
-
 def _is_known(view: View, after: float) -> bool:
-    """Every replica that runs has reported in the newest minute."""
-    minutes = _minutes(view, after)
-    return bool(minutes) and minutes[-1].scrapes >= SCRAPES_PER_MINUTE * sum(view.running)
+    return view.activity is not None and view.activity.is_known(view.now, after, sum(view.running))
 
 
 def _busy(view: View, after: float) -> bool:
-    return any(minute.busy > 0 for minute in _minutes(view, after))
+    return view.activity is not None and view.activity.is_busy(view.now, after)

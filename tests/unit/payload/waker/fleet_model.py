@@ -6,11 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from waker.activity import Activity, Minute
 from waker.cloud import Read
 from waker.decisions import (
     Action,
-    Activity,
-    Minute,
     Phase,
     RecordWake,
     SetNodes,

@@ -6,9 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from waker.activity import Activity, Minute
 from waker.decisions import (
-    Activity,
-    Minute,
     Phase,
     RecordWake,
     RequestPlan,
