@@ -403,7 +403,7 @@ def test_a_stack_can_be_found_in_any_state_and_then_deleted(
 
 def test_a_stack_in_progress_comes_to_its_end(stacks: Stacks, admin: Admin, account: str) -> None:
     planted = {"account": account, "region": "us-west-2", "stack": "busy", "status": "UPDATE_IN_PROGRESS"}
-    admin("POST", "stacks", {**planted, "next_status": "UPDATE_COMPLETE", "after_seconds": 0.5})
+    admin("POST", "stacks", {**planted, "next_status": "UPDATE_COMPLETE", "after_seconds": 3})
     with pytest.raises(ClientError, match="cannot be deleted while in status UPDATE_IN_PROGRESS"):
         stacks.api.delete_stack(StackName="busy")
     stacks.wait("busy", "UPDATE_COMPLETE")
