@@ -116,14 +116,19 @@ def test_a_failing_node_is_named_and_a_refusal_has_slurms_words(deployed: Pilot)
     assert "run smoke-1 failed: its script ended with an error" in failed.stderr
     assert "node 2 (trn1-32xlarge-3): exit code 17" in failed.stderr, failed.stderr
 
-    text = deployed.file.read_text()
-    deployed.file.write_text(text.replace("nodes: 4\n", "nodes: 5\n"))
+    on_login_node(deployed, "scontrol update PartitionName=train State=INACTIVE")
     refused = deployed.run("launch", "smoke", code=3)
     assert "Slurm refuses run smoke-2" in refused.stderr
-    assert "node" in refused.stderr.lower()
+    assert "partition not available" in refused.stderr
+    on_login_node(deployed, "scontrol update PartitionName=train State=UP")
+
+    text = deployed.file.read_text()
+    deployed.file.write_text(text.replace("nodes: 4\n", "nodes: 5\n"))
+    too_many = deployed.run("launch", "smoke", code=3)
+    assert "the deployed cluster train takes 4 nodes, the job asks for 5" in too_many.stderr
 
 
-def test_a_login_node_that_does_not_answer_is_said(deployed: Pilot) -> None:
+def login_node(deployed: Pilot) -> dict[str, Any]:
     (instance,) = [
         instance
         for reservation in deployed.client("ec2").describe_instances()["Reservations"]
@@ -131,6 +136,20 @@ def test_a_login_node_that_does_not_answer_is_said(deployed: Pilot) -> None:
         if any(tag["Key"] == "aws:pcs:compute-node-group-id" for tag in instance.get("Tags", ()))
         and instance["InstanceType"].startswith("c6i")
     ]
+    return dict(instance)
+
+
+def on_login_node(deployed: Pilot, command: str) -> None:
+    ssm, node = deployed.client("ssm"), login_node(deployed)["InstanceId"]
+    sent = ssm.send_command(
+        InstanceIds=[node], DocumentName="AWS-RunShellScript", Parameters={"commands": [command]}
+    )["Command"]["CommandId"]
+    waiter = ssm.get_waiter("command_executed")
+    waiter.wait(CommandId=sent, InstanceId=node, WaiterConfig={"Delay": 1, "MaxAttempts": 30})
+
+
+def test_a_login_node_that_does_not_answer_is_said(deployed: Pilot) -> None:
+    instance = login_node(deployed)
     deployed.admin("POST", "settings", {"time_scale": 30})
     deployed.admin("POST", "faults", {"service": "login-node", "times": None})
     silent = deployed.run("launch", "smoke", code=3)
