@@ -14,7 +14,7 @@ from tests.integration.local_cloud.conftest import session_for
 from tests.integration.local_cloud.serving_world import ServingWorld, until
 
 pytestmark = [pytest.mark.local_cloud, pytest.mark.xdist_group("local_cloud")]
-_accounts = itertools.count(310000000001)
+_accounts = itertools.count(340000000001)
 Admin = Callable[..., Any]
 HOOK = "ecs-managed-draining-termination-hook"
 FORGETS = {"service": "ecs-draining", "action": "CompleteLifecycleAction", "times": None}
