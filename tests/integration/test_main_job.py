@@ -45,6 +45,11 @@ def test_every_resource_is_what_its_template_says_and_is_gone_after_destroy(
 
 
 def test_a_run_resumes_exactly_and_a_repeated_launch_joins(pilot: Pilot) -> None:
+    text = pilot.file.read_text()
+    # A run that can be joined has to last as long as a few commands on a loaded machine.
+    slowly = text.replace('"20"]', '"20", --step-seconds, "0.4"]')
+    assert slowly != text
+    pilot.file.write_text(slowly)
     pilot.run("deploy", "--yes")
     first = pilot.run("launch", "smoke", "--follow")
     assert "step 60/60" in first.stdout + first.stderr
