@@ -28,12 +28,13 @@ class Console:
     file: Path | None = None
 
     def result(self, data: Mapping[str, Any], text: str) -> None:
-        _write(sys.stdout, json.dumps(data, indent=2) if self.json else self._spelled(text))
+        _write(sys.stdout, json.dumps(data, indent=2) if self.json else self.spelled(text))
 
     def progress(self, text: str) -> None:
-        _write(sys.stderr, self._spelled(text))
+        _write(sys.stderr, self.spelled(text))
 
-    def _spelled(self, text: str) -> str:
+    def spelled(self, text: str) -> str:
+        """Text for a document: what is printed otherwise is spelled anyhow."""
         return Spelling(self.local, self.profile, self.file).of(text)
 
     def findings(self, findings: Iterable[Finding]) -> None:
@@ -46,8 +47,8 @@ class Console:
         if self.json:
             self.result(
                 {
-                    "error": self._spelled(error.message),
-                    "hint": self._spelled(error.hint),
+                    "error": self.spelled(error.message),
+                    "hint": self.spelled(error.hint),
                     "findings": [f.as_dict() for f in not_accepted(findings)],
                 },
                 "",

@@ -44,6 +44,7 @@ from stacks.domain.names import PARAMETER_FIRST_DEPLOY
 from stacks.domain.plan import Plan
 from stacks.domain.prices import Prices
 
+WAYS_OUT = "when the cause is gone, `neuronkit deploy FILE` continues; `neuronkit destroy FILE` cleans up"
 _LINES_KEPT = 20
 _STACKS_AT_ONCE = 4
 
@@ -83,20 +84,19 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
         assembly = _synthesize(console, cloud, plan)
         return Deployed(plan, changes=compare(cloud, plan.stacks.all, assembly.directory))
     confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
-    ways_out = _ways_out(str(file), local=cloud.is_local)
-    stacks = make_stacks(console, cloud, plan, ways_out)
+    stacks = make_stacks(console, cloud, plan, WAYS_OUT)
     if plan.fleets:
-        _start(console, cloud, plan, ways_out, {stack.name: stack for stack in stacks})
+        _start(console, cloud, plan, {stack.name: stack for stack in stacks})
     return Deployed(plan, stacks=stacks)
 
 
-def _start(console: Console, cloud: Cloud, plan: Plan, ways_out: str, stacks: Mapping[str, Stack]) -> None:
+def _start(console: Console, cloud: Cloud, plan: Plan, stacks: Mapping[str, Stack]) -> None:
     """A stack whose fleet has started is told so, even if another fleet has not: idle it could be scaled to no task, and an
     update that fails would return to none."""
     starts = start_fleets(cloud, plan, stacks, console.progress)
     names = [plan.stacks.of_fleet(name) for name in starts.started]
     if first := [name for name in names if begins_without_a_task(stacks[name])]:
-        make_stacks(console, cloud, plan, ways_out, first, have_started=True)
+        make_stacks(console, cloud, plan, WAYS_OUT, first, have_started=True)
     starts.raise_failures()
 
 
@@ -119,7 +119,7 @@ def make_stacks(
     return _complete_stacks(cloud, names or plan.stacks.all, ways_out)
 
 
-def next_words(deployed: Deployed, file: Path, *, local: bool) -> str:
+def next_words(deployed: Deployed, *, local: bool) -> str:
     """Outputs, and what to do next."""
     if not deployed.stacks:
         return "\n".join(
@@ -128,7 +128,6 @@ def next_words(deployed: Deployed, file: Path, *, local: bool) -> str:
                 "nothing was changed in the account (--dry-run)",
             )
         )
-    option = " --local" if local else ""
     lines = [f"stack {stack.name}: {stack.status}" for stack in deployed.stacks]
     lines += [
         f"  {name}: {value}"
@@ -136,21 +135,21 @@ def next_words(deployed: Deployed, file: Path, *, local: bool) -> str:
         for name, value in sorted(stack.outputs.items())
         if not _is_export(name)
     ]
-    lines += [line for fleet in deployed.plan.fleets for line in _fleet_words(deployed, fleet, option)]
+    lines += [line for fleet in deployed.plan.fleets for line in _fleet_words(deployed, fleet, local=local)]
     jobs = [job.name for job in deployed.plan.jobs]
-    lines += [f"next: neuronkit{option} launch {file} {job} --follow" for job in jobs[:1]]
-    lines += [f"and in the end: neuronkit{option} destroy {file}"]
+    lines += [f"next: neuronkit launch FILE {job} --follow" for job in jobs[:1]]
+    lines += ["and in the end: neuronkit destroy FILE"]
     return "\n".join(lines)
 
 
-def _fleet_words(deployed: Deployed, fleet: FleetPlan, option: str) -> list[str]:
+def _fleet_words(deployed: Deployed, fleet: FleetPlan, *, local: bool) -> list[str]:
     stacks = {stack.name: stack for stack in deployed.stacks}
     url = fleet_outputs(stacks[deployed.plan.stacks.of_fleet(fleet.name)]).url(fleet)
     where = "from the internet" if fleet.settings.listener.public else "inside the VPC"
     sleep = fleet.settings.scale_to_zero
     sleeps = f"; sleeps after {sleep.idle_minutes} minutes without a request" if sleep else ""
     words = [f"fleet {fleet.name}: {url} {where}{sleeps}"]
-    if option:
+    if local:
         return [*words, "  an address that nothing answers: the local cloud runs no containers"]
     return [*words, f"next: neuronkit bench-serving {url} --model {fleet.settings.model.name}"]
 
@@ -255,14 +254,6 @@ def _deploy_failed(
             reasons.append(f"stack {name} ({stack.status}): {stack.reason}")
     said = "\n".join(lines[-_LINES_KEPT:])
     return WorldError("\n".join(("the deploy failed", *(reasons or [said]))), ways_out)
-
-
-def _ways_out(file: str, *, local: bool) -> str:
-    option = " --local" if local else ""
-    return (
-        f"when the cause is gone, `neuronkit{option} deploy {file}` continues; "
-        f"`neuronkit{option} destroy {file}` cleans up"
-    )
 
 
 def _complete_stacks(cloud: Cloud, names: Sequence[str], ways_out: str) -> tuple[Stack, ...]:

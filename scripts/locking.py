@@ -16,7 +16,7 @@ from typing import Final
 
 from scripts.aws import ec2, ecr, ecr_public, ssm
 from scripts.aws.cloud import Cloud
-from scripts.node_image_search import build_words, newest_ami
+from scripts.node_image_search import BUILD_IT, newest_ami
 from stacks.domain.catalog import load_catalog
 from stacks.domain.environment import Environment
 from stacks.domain.errors import InputError
@@ -47,7 +47,7 @@ def lock_file(
     new = resolve(cloud, environment, None if update else old, anew)
     if old is None or new != old:
         _write(path, new.text())
-    return Locked(path, new, changes(old, new), _notes(cloud, environment, new, file))
+    return Locked(path, new, changes(old, new), _notes(environment, new))
 
 
 def resolve(cloud: Cloud, environment: Environment, old: Lock | None, anew: Collection[str] = ()) -> Lock:
@@ -94,9 +94,9 @@ def _amis(selection: Selection, environment: Environment) -> dict[str, SelectedA
     return {ami.reference: ami for ami in chosen if ami.reference not in built}
 
 
-def _notes(cloud: Cloud, environment: Environment, lock: Lock, file: Path) -> tuple[str, ...]:
+def _notes(environment: Environment, lock: Lock) -> tuple[str, ...]:
     return tuple(
-        f"node image of Slurm {image.slurm_version}: not built yet: {build_words(file, local=cloud.is_local)}"
+        f"node image of Slurm {image.slurm_version}: not built yet: {BUILD_IT}"
         for image in node_image_plans(environment, lock)
         if image.reference not in lock.amis
     )

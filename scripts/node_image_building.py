@@ -21,7 +21,7 @@ from scripts.console import Console
 from scripts.deployment import make_stacks
 from scripts.loading import LoadedPlan, load_plan
 from scripts.locking import lock_file
-from scripts.node_image_search import build_words, newest_ami
+from scripts.node_image_search import BUILD_IT, newest_ami
 from stacks.domain.buildable import refuse_unbuildable
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.names import ENVIRONMENT_TAG, NODE_IMAGE_TAG, OUTPUT_IMAGE_PIPELINE_ARN
@@ -77,7 +77,7 @@ def build(console: Console, file: Path, *, yes: bool, follow: bool) -> tuple[Bui
     loaded = _with_parents(console, cloud, loaded)
     plan = replace(loaded.plan, account=cloud.account)
     _refuse_small_roots(cloud, plan)
-    _make_stacks(console, cloud, plan, file, yes=yes)
+    _make_stacks(console, cloud, plan, yes=yes)
     started = tuple(_start_or_join(console, cloud, plan, image) for image in plan.built_images)
     built = _followed(console, cloud, started) if follow else started
     done = {one.plan.reference for one in built if one.ami_id}
@@ -86,7 +86,7 @@ def build(console: Console, file: Path, *, yes: bool, follow: bool) -> tuple[Bui
     return built
 
 
-def failure(built: tuple[Built, ...], file: Path, *, local: bool) -> WorldError | None:
+def failure(built: tuple[Built, ...]) -> WorldError | None:
     failed = [one for one in built if one.has_failed and one.image is not None]
     if not failed:
         return None
@@ -95,7 +95,7 @@ def failure(built: tuple[Built, ...], file: Path, *, local: bool) -> WorldError 
         f"{one.image.reason if one.image else ''}"
         for one in failed
     ]
-    return WorldError("\n".join(reasons), f"when the cause is gone, {build_words(file, local=local)} again")
+    return WorldError("\n".join(reasons), f"when the cause is gone, {BUILD_IT} again")
 
 
 def _refuse_without_images(plan: Plan, file: Path) -> None:
@@ -131,7 +131,7 @@ def _refuse_small_roots(cloud: Cloud, plan: Plan) -> None:
             )
 
 
-def _make_stacks(console: Console, cloud: Cloud, plan: Plan, file: Path, *, yes: bool) -> None:
+def _make_stacks(console: Console, cloud: Cloud, plan: Plan, *, yes: bool) -> None:
     names = [name for name in (plan.stacks.network, plan.stacks.image) if name is not None]
     for name in names:
         stack = cloudformation.find_stack(cloud, name)
@@ -152,7 +152,7 @@ def _make_stacks(console: Console, cloud: Cloud, plan: Plan, file: Path, *, yes:
         )
     )
     confirm(console, f"Make this in account {cloud.account}, {cloud.region}?", yes=yes)
-    again = f"when the cause is gone, {build_words(file, local=cloud.is_local)} again"
+    again = f"when the cause is gone, {BUILD_IT} again"
     make_stacks(console, cloud, plan, again, names)
 
 

@@ -9,6 +9,8 @@ from stacks.domain.names import ENVIRONMENT_TAG, NODE_IMAGE_REFERENCE_TAG, NODE_
 from stacks.domain.node_image_plan import NodeImagePlan
 from stacks.domain.render.node_image import recipe_version
 
+BUILD_IT = "run `neuronkit image build FILE`"
+
 
 def all_amis(cloud: Cloud, environment: str, reference: str) -> tuple[OwnAmi, ...]:
     """Of any version of the recipe, newest first."""
@@ -24,8 +26,3 @@ def newest_ami(cloud: Cloud, environment: str, image: NodeImagePlan) -> OwnAmi |
         if ami.state == "available" and ami.tags.get(NODE_IMAGE_TAG) == version
     )
     return next(found, None)
-
-
-def build_words(file: object, *, local: bool) -> str:
-    option = " --local" if local else ""
-    return f"run `neuronkit{option} image build {file}`"

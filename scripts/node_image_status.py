@@ -10,7 +10,7 @@ from scripts.aws import cloudformation, imagebuilder
 from scripts.aws.cloud import Cloud
 from scripts.aws.ec2_images import OwnAmi
 from scripts.aws.imagebuilder import Image
-from scripts.node_image_search import all_amis, build_words
+from scripts.node_image_search import BUILD_IT, all_amis
 from stacks.domain.lock import Lock
 from stacks.domain.names import NODE_IMAGE_TAG, OUTPUT_IMAGE_PIPELINE_ARN
 from stacks.domain.node_image_plan import NodeImagePlan
@@ -87,19 +87,19 @@ class Standing:
             "images": [row.as_dict() for row in self.rows],
         }
 
-    def text(self, as_of: datetime, hint: str) -> str:
+    def text(self, as_of: datetime) -> str:
         lines = [f"Slurm {self.slurm_version}, recipe {self.recipe_version}:"]
         nothing = "no image is left" if self.locked_is_gone else "not built yet"
-        lines += [row.text(as_of) for row in self.rows] or [f"  {nothing}: {hint}"]
-        return "\n".join((*lines, f"  lock: {self._lock_words(hint)}"))
+        lines += [row.text(as_of) for row in self.rows] or [f"  {nothing}: {BUILD_IT}"]
+        return "\n".join((*lines, f"  lock: {self._lock_words()}"))
 
-    def _lock_words(self, hint: str) -> str:
+    def _lock_words(self) -> str:
         if self.locked_ami is None:
             return "no image"
         if self.locked_is_gone:
-            return f"{self.locked_ami}, which is gone: {hint}"
+            return f"{self.locked_ami}, which is gone: {BUILD_IT}"
         if self.recipe_has_changed:
-            return f"{self.locked_ami}; the recipe has changed since: {hint}"
+            return f"{self.locked_ami}; the recipe has changed since: {BUILD_IT}"
         if not self.lock_has_the_newest:
             return f"{self.locked_ami}, not the newest: run `neuronkit lock FILE --update`"
         return f"{self.locked_ami}, the newest"
@@ -107,10 +107,6 @@ class Standing:
 
 def standings(cloud: Cloud, plan: Plan, lock: Lock | None) -> tuple[Standing, ...]:
     return tuple(_standing(cloud, plan, image, lock) for image in plan.built_images)
-
-
-def hint_of(file: object, *, local: bool) -> str:
-    return build_words(file, local=local)
 
 
 def _standing(cloud: Cloud, plan: Plan, image: NodeImagePlan, lock: Lock | None) -> Standing:

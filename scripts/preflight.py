@@ -12,7 +12,7 @@ from scripts.aws.cloudformation import Stack
 from scripts.console import Console
 from scripts.live_facts import collect
 from scripts.loading import LoadedPlan, judge
-from scripts.node_image_search import build_words
+from scripts.node_image_search import BUILD_IT
 from stacks.domain.catalog import load_catalog
 from stacks.domain.errors import InputError, WorldError
 from stacks.domain.findings import WorldFindingsError, has_errors, in_words
@@ -32,7 +32,7 @@ def refuse_unresolved(plan: Plan, lock: Lock | None, file: str, *, is_local: boo
         raise InputError(f"the lock is of region {lock.region}, the file of {plan.region}", update)
     if lock is not None and not is_local and lock.resolved_by != "aws":
         raise InputError(f"the lock was resolved by the {lock.resolved_by}, not by AWS", f"{update} --update")
-    _refuse_unbuilt(plan, file, is_local=is_local)
+    _refuse_unbuilt(plan)
     unresolved = [
         *(f"the AMI of cluster {c.name}" for c in plan.clusters if c.ami is None or not c.ami.is_resolved),
         *(f"the image of job {j.name}" for j in plan.jobs if _lacks_image(j)),
@@ -61,7 +61,7 @@ def _lacks_image(job: JobPlan) -> bool:
     return job.virtual_environment is None and (job.image is None or not job.image.is_resolved)
 
 
-def _refuse_unbuilt(plan: Plan, file: str, *, is_local: bool) -> None:
+def _refuse_unbuilt(plan: Plan) -> None:
     references = {image.reference: image.slurm_version for image in plan.built_images}
     unbuilt = [
         f"the node image of cluster {c.name} (Slurm {references[c.ami.reference]})"
@@ -69,7 +69,7 @@ def _refuse_unbuilt(plan: Plan, file: str, *, is_local: bool) -> None:
         if c.ami is not None and c.ami.reference in references and not c.ami.is_resolved
     ]
     if unbuilt:
-        raise InputError(f"not built yet: {', '.join(unbuilt)}", build_words(file, local=is_local))
+        raise InputError(f"not built yet: {', '.join(unbuilt)}", BUILD_IT)
 
 
 def check_account(console: Console, cloud: Cloud, loaded: LoadedPlan) -> LiveFacts:

@@ -19,4 +19,4 @@ def command(console: Console, file: Path, yes: bool, dry_run: bool) -> None:
     from scripts.deployment import deploy, next_words
 
     deployed = deploy(console, file, yes=yes, dry_run=dry_run)
-    console.result(deployed.as_dict(), next_words(deployed, file, local=console.local))
+    console.result(deployed.as_dict(), next_words(deployed, local=console.local))

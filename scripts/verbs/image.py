@@ -37,7 +37,7 @@ def build(console: Console, /, file: Path, yes: bool, follow: bool) -> int | Non
     console.result(document, "\n".join(one.text() for one in built))
     if console.local:
         console.progress(EMULATED)
-    error = failure(built, file, local=console.local)
+    error = failure(built)
     return complain(console, error) if error else None
 
 
@@ -49,7 +49,7 @@ def status(console: Console, /, file: Path) -> None:
     from scripts.aws.session import open_cloud
     from scripts.capacity_moments import now
     from scripts.loading import load_plan
-    from scripts.node_image_status import hint_of, standings
+    from scripts.node_image_status import standings
 
     loaded = load_plan(file, local=console.local)
     cloud = open_cloud(console, loaded.plan.region, loaded.plan.account)
@@ -59,6 +59,5 @@ def status(console: Console, /, file: Path) -> None:
         "is_emulated": cloud.is_local,
         "versions": [one.as_dict() for one in found],
     }
-    hint = hint_of(file, local=console.local)
     nothing = f"{file} needs no node image"
-    console.result(document, "\n".join(one.text(as_of, hint) for one in found) or nothing)
+    console.result(document, "\n".join(one.text(as_of) for one in found) or nothing)

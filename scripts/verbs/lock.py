@@ -28,7 +28,7 @@ def command(console: Console, file: Path, update: bool) -> None:
     body = {
         "lock": str(locked.path),
         "changed": list(locked.changes),
-        "notes": list(locked.notes),
+        "notes": [console.spelled(note) for note in locked.notes],
         **locked.lock.model_dump(),
     }
     text = "\n".join(

@@ -59,7 +59,7 @@ def shift_statements(
             [arn(service="ecs", resource="service", resource_name="*")],
             of_fleet,
         ),
-        # CloudFormation gives scalable targets no tags. Whoever registers one needs ecs:UpdateService of its service.
+        # Bound by the service alone: whoever registers a target needs ecs:UpdateService of it, which the tag binds (above).
         iam.PolicyStatement(
             actions=["application-autoscaling:RegisterScalableTarget"],
             resources=[arn(service="application-autoscaling", resource="scalable-target", resource_name="*")],

@@ -14,6 +14,7 @@ from scripts.aws.cloudformation import Stack, StackEvent
 from scripts.aws.elbv2 import TargetHealth
 from scripts.console import Console
 from scripts.deployment import Deployed, next_words
+from scripts.next_command import Spelling
 from scripts.serving_fleets import first_deploy
 from scripts.serving_fleets.fleet_start import Starts
 from scripts.stack_changes import StackChange
@@ -110,7 +111,7 @@ def test_a_dry_run_ends_before_the_executor(steps: Steps, file: Path) -> None:
     deployed = deploy(file, yes=False, dry_run=True)
     assert steps.log == ["open", "lock", "pinned", "bought", "account", "synth", "compare"]
     assert deployed.as_dict()["dry_run"] is True
-    assert f"{NETWORK}: create" in next_words(deployed, file, local=False)
+    assert f"{NETWORK}: create" in next_words(deployed, local=False)
 
 
 def test_without_a_yes_nothing_is_made(steps: Steps, file: Path) -> None:
@@ -155,8 +156,9 @@ def test_a_failure_says_which_resource_why_and_how_to_go_on(steps: Steps, file: 
     assert caught.value.message == (
         f"the deploy failed\nstack {NETWORK} (ROLLBACK_COMPLETE): AWS::EC2::EIP NatAddress: AddressLimitExceeded"
     )
-    assert f"`neuronkit deploy {file}` continues" in caught.value.hint
-    assert f"`neuronkit destroy {file}` cleans up" in caught.value.hint
+    hint = Spelling(file=file).of(caught.value.hint)
+    assert f"`neuronkit deploy {file}` continues" in hint
+    assert f"`neuronkit destroy {file}` cleans up" in hint
 
 
 def test_a_failure_before_cloudformation_says_what_the_cdk_said(steps: Steps, file: Path) -> None:
@@ -182,8 +184,8 @@ def test_success_is_what_cloudformation_says_not_the_cdks_exit_code(
 
 def test_afterwards_outputs_and_the_next_command_are_said() -> None:
     stack = a_stack(STORAGE, outputs={"BucketName": "b", "ExportsOutputRefBucket1": "b"})
-    words = next_words(Deployed(PLAN, stacks=(stack,)), Path("pilot.yaml"), local=True)
-    assert words.splitlines() == [
+    words = next_words(Deployed(PLAN, stacks=(stack,)), local=True)
+    assert Spelling(local=True, file=Path("pilot.yaml")).of(words).splitlines() == [
         f"stack {STORAGE}: CREATE_COMPLETE",
         "  BucketName: b",
         "next: neuronkit --local launch pilot.yaml smoke --follow",
@@ -321,7 +323,7 @@ def test_services_are_made_without_a_task_only_with_their_stack(
     assert steps.log[-4:] == ["start fleets", "synth", "make way", "cdk"]
     deploy(fleet_file)
     assert fleets.given == ["true", "false", "false"]
-    words = next_words(deployed, fleet_file, local=False)
+    words = next_words(deployed, local=False)
     assert "fleet chat: http://lb.internal inside the VPC" in words
     assert "next: neuronkit bench-serving http://lb.internal --model llama" in words
 
@@ -364,5 +366,5 @@ def test_a_fleet_that_sleeps_says_when() -> None:
         scale_to_zero={"idle_minutes": 45}, replicas={"minimum": 0, "maximum": 2, "per_node": 2}
     )
     stacks = tuple(stacks_of(plan).values())
-    words = next_words(Deployed(plan, stacks=stacks), Path("pilot.yaml"), local=False)
+    words = next_words(Deployed(plan, stacks=stacks), local=False)
     assert "inside the VPC; sleeps after 45 minutes without a request" in words

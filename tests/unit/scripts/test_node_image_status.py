@@ -26,7 +26,7 @@ FAILED = Row("1.0.1", "FAILED", None, datetime(2026, 11, 3, tzinfo=UTC), "no roo
     ],
 )
 def test_each_standing_says_what_to_do(rows: tuple[Row, ...], locked: str | None, words: str) -> None:
-    assert Standing("25.11", "1.0.1", rows, locked).text(NOW, HINT).endswith(words)
+    assert Standing("25.11", "1.0.1", rows, locked).text(NOW).endswith(words)
 
 
 def test_of_an_image_that_is_gone_nobody_says_that_its_recipe_has_changed() -> None:
