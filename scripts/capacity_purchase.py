@@ -171,7 +171,7 @@ class Buyer:
             raise WorldError(
                 f"the offering {', '.join(gone)} is gone, or was found with other options: "
                 f"EC2 was asked for {wanted.text()}",
-                f"`neuronkit capacity search {order.file}`; give `buy` the options that you searched with. "
+                "`neuronkit capacity search FILE`; give `buy` the options that you searched with. "
                 "Nothing was bought",
             )
         offers = tuple(listed[id_] for id_ in offering_ids)
@@ -219,7 +219,7 @@ class Buyer:
         if len(ids) != 1:
             raise WorldError(
                 f"bought, with {len(ids)} reservations ({', '.join(ids) or 'EC2 names none'}): a block should have one",
-                f"`neuronkit capacity status {order.file}` lists them; write the one you mean into "
+                f"`neuronkit capacity status FILE` lists them; write the one you mean into "
                 f"capacity.{wanted.capacity}.{_ids_word(wanted.blocks)}",
             )
         return ids[0]

@@ -74,7 +74,7 @@ def deploy(console: Console, file: Path, *, yes: bool, dry_run: bool) -> Deploye
     cloud = open_cloud(console, loaded.plan.region, loaded.plan.account)
     console.findings(loaded.findings)
     loaded = _with_lock(console, cloud, loaded)
-    refuse_unresolved(loaded.plan, loaded.lock, str(file), is_local=cloud.is_local)
+    refuse_unresolved(loaded.plan, loaded.lock, is_local=cloud.is_local)
     plan = replace(loaded.plan, account=cloud.account)
     plan = with_bought_capacity(console, cloud, plan, dry_run=dry_run)
     live = check_account(console, cloud, replace(loaded, plan=without_stand_ins(plan)))

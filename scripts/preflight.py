@@ -25,13 +25,16 @@ from stacks.domain.rules.live_types import unlisted_clusters
 _BUSY_MINUTES_MAX = 60
 
 
-def refuse_unresolved(plan: Plan, lock: Lock | None, file: str, *, is_local: bool) -> None:
+def refuse_unresolved(plan: Plan, lock: Lock | None, *, is_local: bool) -> None:
     """A deploy makes only what is pinned."""
-    update = f"run `neuronkit lock {file}`"
+    update = "run `neuronkit lock FILE`"
     if lock is not None and lock.region != plan.region:
         raise InputError(f"the lock is of region {lock.region}, the file of {plan.region}", update)
     if lock is not None and not is_local and lock.resolved_by != "aws":
-        raise InputError(f"the lock was resolved by the {lock.resolved_by}, not by AWS", f"{update} --update")
+        raise InputError(
+            f"the lock was resolved by the {lock.resolved_by}, not by AWS",
+            "run `neuronkit lock FILE --update`",
+        )
     _refuse_unbuilt(plan)
     unresolved = [
         *(f"the AMI of cluster {c.name}" for c in plan.clusters if c.ami is None or not c.ami.is_resolved),

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from scripts.aws import ssm
 from scripts.aws.cloud import Cloud
-from scripts.aws.translation import AwsError, CredentialsError, UnreachableError
+from scripts.aws.translation import AwsError, CredentialsError
 
 _T = TypeVar("_T")
 
@@ -20,9 +20,10 @@ class Questions:
     refused: list[str] = field(default_factory=list)
 
     def ask(self, what: str, question: Callable[[], _T | None]) -> _T | None:
+        """A service that cannot be reached is one question: CloudFormation has answered before."""
         try:
             return question()
-        except (CredentialsError, UnreachableError):
+        except CredentialsError:
             raise
         except AwsError as error:
             self.refused.append(f"{what}: could not be asked: {error.message}")

@@ -41,7 +41,7 @@ def locked(**more: Any) -> Lock:
 
 
 def test_what_is_pinned_passes() -> None:
-    refuse_unresolved(PLAN, LOCK, "pilot.yaml", is_local=False)
+    refuse_unresolved(PLAN, LOCK, is_local=False)
 
 
 UNRESOLVED = [
@@ -55,12 +55,12 @@ UNRESOLVED = [
 @pytest.mark.parametrize(("plan", "lock", "words"), UNRESOLVED)
 def test_a_placeholder_or_a_foreign_lock_is_refused(plan: Any, lock: Lock | None, words: str) -> None:
     with pytest.raises(InputError, match=words) as caught:
-        refuse_unresolved(plan, lock, "pilot.yaml", is_local=False)
-    assert "neuronkit lock pilot.yaml" in caught.value.hint
+        refuse_unresolved(plan, lock, is_local=False)
+    assert "neuronkit lock FILE" in caught.value.hint
 
 
 def test_the_local_cloud_takes_its_own_lock() -> None:
-    refuse_unresolved(PLAN, locked(resolved_by="local cloud"), "pilot.yaml", is_local=True)
+    refuse_unresolved(PLAN, locked(resolved_by="local cloud"), is_local=True)
 
 
 # --- the account ---
