@@ -100,6 +100,13 @@ class World:
             os.mkfifo(path)
         return path
 
+    def program(self, name: str, script: str) -> None:
+        """In the place of the real one, to which there is a link (through which a write would go to the real one)."""
+        path = self.root / "bin" / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/usr/bin/env bash\n{script}\n")
+        path.chmod(0o755)
+
     def hold_timers(self, *seconds: int) -> None:
         """Such timers last until tick(), or until the bootstrap itself ends them."""
         for number in seconds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import shutil
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -14,7 +15,7 @@ import pytest
 
 from stacks.domain.render.batch import Run
 from tests.environments import plan_of
-from tests.integration.bootstrap_node import BUCKET, World, finish
+from tests.integration.bootstrap_node import BUCKET, DATA, World, finish
 
 pytestmark = pytest.mark.timeout(60)
 
@@ -233,10 +234,7 @@ def test_both_nodes_agree_on_the_main_nodes_address(make_world: MakeWorld, ecs_m
 
 def test_where_ecs_does_not_answer_the_main_node_asks_its_host_name(make_world: MakeWorld) -> None:
     world = make_world()
-    name = world.root / "bin" / "hostname"
-    name.unlink()
-    name.write_text('#!/usr/bin/env bash\n[[ $1 == -i ]] && echo "10.9.8.7 fe80::1"\n')
-    name.chmod(0o755)
+    world.program("hostname", '[[ $1 == -i ]] && echo "10.9.8.7 fe80::1"')
     _, log = world.run(SHOW_ENVIRONMENT, variables={"ECS_CONTAINER_METADATA_URI_V4": "http://127.0.0.1:9"})
     assert environment_seen(world)["NEURONKIT_MAIN_ADDRESS"] == "10.9.8.7", log
 
@@ -286,16 +284,30 @@ def test_a_copy_that_fails_on_the_way_is_said_and_made_up_for(make_world: MakeWo
     }
 
 
+@pytest.mark.parametrize("dying", ["wc", "head"])
+def test_metrics_in_the_bucket_outlive_a_copy_that_is_killed(make_world: MakeWorld, dying: str) -> None:
+    """Slurm kills a node's processes one by one: what prepares a copy may be dead while the copy goes on."""
+    world = make_world()
+    world.program(dying, f'[[ -e $SEEN/dying ]] && kill -KILL $$\nexec {shutil.which(dying)} "$@"')
+    node = world.start(CHECKPOINT + MEET + "metric 1; meet first; meet second\n")
+    meet(world, "first")
+    world.tick(SYNC)
+    world.tick(SYNC)  # the second timer starts when the first copy is done
+    (world.root / "seen" / "dying").touch()
+    meet(world, "second")
+    code, log = finish(node)
+    assert code == 74, log
+    assert world.run_path("metrics.jsonl").read_text() == '{"step": 1}\n'
+
+
 def test_a_checkpoint_that_the_command_removes_is_no_failure(make_world: MakeWorld) -> None:
     """Jobs keep their newest checkpoints only; one may go in the middle of a copy."""
     world = make_world()
-    removing = world.root / "bin" / "aws"
-    removing.unlink()
-    removing.write_text(
-        '#!/usr/bin/env bash\nif [[ $2 == sync ]]; then rm -r "$6"; exit 1; fi\n[[ $1 == s3api ]] && echo None && exit\n'
-        f'exec {Path(__file__).parents[1]}/data/bootstrap/aws "$@"\n'
+    world.program(
+        "aws",
+        'if [[ $2 == sync ]]; then rm -r "$6"; exit 1; fi\n[[ $1 == s3api ]] && echo None && exit\n'
+        f'exec {DATA}/aws "$@"',
     )
-    removing.chmod(0o755)
     code, log = world.run(CHECKPOINT + "checkpoint 000001\n")
     assert (code, "warning" in log) == (0, False), log
 
@@ -363,14 +375,12 @@ def test_sigterm_in_the_middle_of_a_copy_starts_the_last_one(make_world: MakeWor
     world = make_world()
     world.hold_timers(GRACE, 90)
     world.pipe(world.seen / "never")
-    slow = world.root / "bin" / "aws"
-    slow.unlink()
-    slow.write_text(
-        "#!/usr/bin/env bash\nif [[ $2 == cp && ! -e $SEEN/held && $* == *metrics.jsonl ]]; then\n"
+    world.program(
+        "aws",
+        "if [[ $2 == cp && ! -e $SEEN/held && $* == *metrics.jsonl ]]; then\n"
         '  touch "$SEEN/held"; echo >"$SEEN/at-copy"; read -r _ <"$SEEN/never"\nfi\n'
-        f'exec {Path(__file__).parents[1]}/data/bootstrap/aws "$@"\n'
+        f'exec {DATA}/aws "$@"',
     )
-    slow.chmod(0o755)
     node = world.start(CHECKPOINT + MEET + 'metric 1; meet running; read -r _ <"$SEEN/never" & wait $!\n')
     meet(world, "running")
     world.pipe(world.seen / "at-copy")

@@ -39,10 +39,7 @@ def make_world(tmp_path: Path) -> Iterator[MakeWorld]:
         (world.timers / "5.short").write_text(
             "0.2"
         )  # nodes that wait for each other leave each other some of the machine
-        name = world.root / "bin" / "hostname"
-        name.unlink()
-        name.write_text('#!/usr/bin/env bash\n[[ $1 == -i ]] && echo "$NODE_ADDRESS"\n')
-        name.chmod(0o755)
+        world.program("hostname", '[[ $1 == -i ]] && echo "$NODE_ADDRESS"')
         worlds.append(world)
         return world
 

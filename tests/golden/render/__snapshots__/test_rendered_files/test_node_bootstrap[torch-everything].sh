@@ -420,7 +420,8 @@ copy_last_results() {
   wait "$copy" 2>/dev/null
 }
 
-# Metrics before the checkpoints that are there by now: what a job resumes from has its metrics in the bucket.
+# Metrics before the checkpoints that are there by now: what a job resumes from has its metrics in the bucket. Bash goes on
+# after what fails in functions that are asked for their outcome: each command says what its failure means.
 copy_results() {
   local failed=0 directories=("$NEURONKIT_CHECKPOINT_DIR"/step-*)
   if ((NEURONKIT_NODE_RANK == 0)); then
@@ -454,19 +455,19 @@ copy_checkpoint() {
   local description=$1/checkpoint.json
   if [[ ! -e $description ]]; then
     description=$state/checkpoint.json
-    printf '{"step": %d}\n' "$((10#${1##*/step-}))" >"$description"
+    printf '{"step": %d}\n' "$((10#${1##*/step-}))" >"$description" || return 1
   fi
   aws s3 cp --only-show-errors "$description" "$2/checkpoint.json"
 }
 
-# Whole lines only: the command may be in the middle of one.
+# Whole lines only: the command may be in the middle of one. When the node is killed, `wc` or `head` may die before this shell.
 copy_metrics() {
   if [[ ! -s $NEURONKIT_METRICS_FILE ]]; then
     return 0
   fi
   local lines
-  lines=$(wc -l <"$NEURONKIT_METRICS_FILE")
-  head -n "$lines" "$NEURONKIT_METRICS_FILE" >"$state/metrics.jsonl"
+  lines=$(wc -l <"$NEURONKIT_METRICS_FILE") || return 1
+  head -n "$lines" "$NEURONKIT_METRICS_FILE" >"$state/metrics.jsonl" || return 1
   aws s3 cp --only-show-errors "$state/metrics.jsonl" "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/metrics.jsonl"
 }
 
