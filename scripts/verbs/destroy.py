@@ -21,12 +21,13 @@ def command(console: Console, file: Path, yes: bool) -> int | None:
     from scripts.aws.session import open_cloud
     from scripts.complaint import complain
     from scripts.teardown.run import complaint, destroy
-    from scripts.teardown.target import target_of
-    from stacks.domain.environment import read, read_source
+    from scripts.teardown.target import read_target
 
-    environment = read(read_source(file))
-    target = target_of(environment)
-    cloud = open_cloud(console, environment.region, environment.account)
+    named = read_target(file)
+    target = named.target
+    if named.warning:
+        console.progress(named.warning)
+    cloud = open_cloud(console, named.region, named.account)
     found = destroy(console, cloud, target, yes=yes)
     nothing_left = f"nothing of {target.environment} is left"
     console.result(
