@@ -99,7 +99,7 @@ def take_status(cloud: Cloud, plan: Plan, transport: TransportKind = "ssm", *, n
         clusters=tuple(view.status for view in views.values()),
         runs=tuple(runs),
         fleets=tuple(
-            look_at_fleet(cloud, plan.name, fleet, stacks[plan.stacks.of_fleet(fleet.name)])
+            look_at_fleet(cloud, plan.name, fleet, stacks[plan.stacks.of_fleet(fleet.name)], now)
             for fleet in plan.fleets
         ),
         shifts=tuple(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
 from typing import Any, Final, Literal
 
 from scripts.aws import autoscaling, ecs, elbv2
@@ -22,6 +23,8 @@ FleetState = Literal[
     "not deployed", "unknown", "serving", "partly serving", "asleep", "starting", "nothing serves"
 ]
 _EVENTS_SHOWN: Final = 3
+_SILENT_MINUTES: Final = 5
+"""The fallback controller is called every minute."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +93,17 @@ class FleetStatus:
             yield f"fallback controller, {self.controller.get('checked_at', 'at an unknown time')}: {self.controller.get('words', '')}"
 
 
-def look_at_fleet(cloud: Cloud, environment: str, fleet: FleetPlan, stack: Stack | None) -> FleetStatus:
-    """Nothing in it raises because something is not there, or one question is refused."""
+def look_at_fleet(
+    cloud: Cloud, environment: str, fleet: FleetPlan, stack: Stack | None, now: datetime
+) -> FleetStatus:
+    """Nothing in it raises because something is not there, or one question is refused. `now` has a time zone."""
     if stack is None or not stack.outputs:
         return FleetStatus(fleet.name, "not deployed")
     try:
         outputs = fleet_outputs(stack)
     except WorldError as error:
         return FleetStatus(fleet.name, "unknown", why=(error.message,))
-    return _Look(cloud, environment, fleet, outputs).status()
+    return _Look(cloud, environment, fleet, outputs, now).status()
 
 
 @dataclass
@@ -107,6 +112,7 @@ class _Look:
     environment: str
     fleet: FleetPlan
     outputs: FleetOutputs
+    now: datetime
     _questions: Questions = field(init=False)
 
     def __post_init__(self) -> None:
@@ -118,6 +124,7 @@ class _Look:
         nodes = {side: group for side, name in self._asgs() if (group := self._nodes(side, name))}
         weights = self._weights()
         state = _state(services, health, weights)
+        controller = self._controller()
         return FleetStatus(
             name=self.fleet.name,
             state=state,
@@ -130,8 +137,12 @@ class _Look:
             targets={side: one.states for side, one in health.items()},
             weights=weights,
             override=self._override(),
-            controller=self._controller(),
-            why=(*self._why(services or (), health, nodes), *self._questions.refused),
+            controller=controller,
+            why=(
+                *self._why(services or (), health, nodes),
+                *_complaints(controller or {}, self.now),
+                *self._questions.refused,
+            ),
         )
 
     def _side(self, service: Service) -> str:
@@ -197,6 +208,22 @@ class _Look:
 
     def _refusal(self, side: str, group: str) -> str | None:
         return self._questions.ask(f"{side} scaling", lambda: autoscaling.last_failure(self.cloud, group))
+
+
+def _complaints(controller: dict[str, Any], now: datetime) -> Iterator[str]:
+    """About the fallback controller itself: while it is silent, nobody moves requests from a side that is down."""
+    if failed := controller.get("failed"):
+        yield f"the fallback controller's last check was refused something: {failed}"
+    try:
+        checked_at = datetime.fromisoformat(str(controller.get("checked_at", "")))
+        silent = now - checked_at > timedelta(minutes=_SILENT_MINUTES)
+    except (ValueError, TypeError):
+        return
+    if silent:
+        yield (
+            "the fallback controller is silent, though it is called every minute: look into the log of its function, "
+            "and whether its schedule is enabled"
+        )
 
 
 def _state(

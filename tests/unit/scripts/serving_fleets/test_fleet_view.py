@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ WITH_GPU = {
     names.OUTPUT_FALLBACK_PARAMETER: names.fallback_parameter("pilot", "chat"),
 }
 PLAN = fleet_plan(fallback=FALLBACK)
+NOW = datetime(2026, 11, 30, 12, tzinfo=UTC)
 
 
 def look(world: World) -> FleetStatus:
     stack = stacks_of(PLAN, **WITH_GPU)[PLAN.stacks.of_fleet("chat")]
-    return look_at_fleet(world, "pilot", PLAN.fleet("chat"), stack)  # type: ignore[arg-type]
+    return look_at_fleet(world, "pilot", PLAN.fleet("chat"), stack, NOW)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -120,6 +122,33 @@ def test_the_fallback_is_visible(world: World) -> None:
     assert "memory" not in (status.controller or {})
 
 
+@pytest.mark.parametrize(
+    ("checked_at", "is_silent"),
+    [
+        ("2026-11-30T11:59:01Z", False),
+        ("2026-11-30T11:55:00Z", False),
+        ("2026-11-30T11:54:59Z", True),
+        ("2026-11-29T12:00:00Z", True),
+        ("2026-11-30T11:00:00", False),
+        ("garbled", False),
+        (7, False),
+    ],
+)
+def test_a_silent_fallback_controller_is_said(world: World, checked_at: object, is_silent: bool) -> None:
+    world.parameters = {
+        names.fallback_state_parameter("pilot", "chat"): {"checked_at": checked_at, "words": "-"}
+    }
+    assert any("controller is silent" in words for words in look(world).why) == is_silent
+
+
+def test_what_the_fallback_controller_was_refused_is_said(world: World) -> None:
+    state = {"checked_at": "2026-11-30T11:59:01Z", "words": "-", "failed": "weights: AccessDenied"}
+    world.parameters = {names.fallback_state_parameter("pilot", "chat"): state}
+    assert (
+        "the fallback controller's last check was refused something: weights: AccessDenied" in look(world).why
+    )
+
+
 def test_a_refused_question_is_said_and_the_others_are_answered(world: World) -> None:
     world.serve()
     world.refused = {"describe_rules": "AccessDenied", "describe_auto_scaling_groups": "AccessDenied"}
@@ -137,5 +166,5 @@ def test_garbage_in_a_parameter_is_said(world: World, monkeypatch: pytest.Monkey
 
 
 def test_without_a_stack_it_is_not_deployed(world: World) -> None:
-    status = look_at_fleet(world, "pilot", PLAN.fleet("chat"), None)  # type: ignore[arg-type]
+    status = look_at_fleet(world, "pilot", PLAN.fleet("chat"), None, NOW)  # type: ignore[arg-type]
     assert status.lines() == ["fleet    chat: not deployed"]
