@@ -37,7 +37,7 @@ def test_what_was_measured_is_printed() -> None:
     assert found["requests"]["failed"] == 0
     assert found["requests"]["sent"] == found["requests"]["succeeded"] + found["requests"]["cut_by_interrupt"]
     assert found["latency_seconds"]["end_to_end"]["p50"] > 0.03
-    assert took < 5
+    assert took < 20
     assert "Traceback" not in err
 
 
@@ -51,4 +51,4 @@ def test_a_server_that_never_answers_does_not_hold_it() -> None:
     assert code == 130
     assert found["requests"]["succeeded"] == 0
     assert found["requests"]["cut_by_interrupt"] == found["requests"]["sent"] > 5
-    assert took < 5
+    assert took < 20

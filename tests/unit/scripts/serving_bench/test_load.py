@@ -123,8 +123,8 @@ def test_time_ends_a_closed_loop(capsys: pytest.CaptureFixture[str]) -> None:
     with engine(answering(1, first=0.05)) as server:
         found = bench(capsys, server.url, "--seconds", "0.5", "--concurrency", "2")
     assert found["ended_by"] == "seconds"
-    assert 12 <= found["requests"]["succeeded"] <= 22
-    assert found["seconds"] < 0.8
+    assert 4 <= found["requests"]["succeeded"] <= 22
+    assert 0.5 <= found["seconds"] < 5
 
 
 def test_without_usage_chunks_are_counted_and_the_report_says_so(capsys: pytest.CaptureFixture[str]) -> None:
