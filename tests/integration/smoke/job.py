@@ -12,6 +12,7 @@ from pathlib import Path
 
 TRAIN = Path(__file__).resolve().parents[3] / "stacks" / "payload" / "smoke" / "train.py"
 MAIN_ADDRESS = "127.0.0.2"
+ESTABLISHED, LISTENING = "01", "0A"
 SHORT = (
     "--backend",
     "numpy",
@@ -36,6 +37,8 @@ class Attempt:
     """The processes of one start, by rank."""
 
     directory: Path
+    port: int
+    """Where rank 0 waits for the others."""
     processes: list[subprocess.Popen] = field(default_factory=list)
 
     def output(self, rank: int = 0) -> str:
@@ -54,6 +57,18 @@ class Attempt:
         while text not in self.output(rank):
             assert time.monotonic() < deadline, f"rank {rank} never said {text!r}: {self.output(rank)}"
             time.sleep(0.02)
+
+    def wait_for_meeting(self, others: int = 0, seconds: float = 60) -> None:
+        """Until rank 0 listens and so many others have reached it."""
+        deadline = time.monotonic() + seconds
+        while (states := self._states()).count(LISTENING) < 1 or states.count(ESTABLISHED) < others:
+            assert time.monotonic() < deadline, states
+            time.sleep(0.02)
+
+    def _states(self) -> list[str]:
+        """Of the sockets at rank 0's end, as Linux numbers them."""
+        lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        return [fields[3] for fields in lines if fields[1].endswith(f":{self.port:04X}")]
 
     def signal(self, number: int, *ranks: int) -> None:
         for rank in ranks:
@@ -74,16 +89,16 @@ class SmokeJob:
 
     def start(self, processes: int, *options: str, ranks: range | None = None, **variables: str) -> Attempt:
         """`variables` are NEURONKIT_* ones, given without the prefix; an empty one counts as not set."""
-        attempt = Attempt(self.directory / f"attempt-{len(self.attempts)}")
+        port = int(variables.get("RENDEZVOUS_PORT", 0)) or free_port()
+        attempt = Attempt(self.directory / f"attempt-{len(self.attempts)}", port)
         attempt.directory.mkdir(parents=True)
         self.attempts.append(attempt)
-        port = str(free_port())
         for rank in ranks or range(processes):
             given = {
                 "NODES": str(processes),
                 "NODE_RANK": str(rank),
                 "MAIN_ADDRESS": MAIN_ADDRESS,
-                "RENDEZVOUS_PORT": port,
+                "RENDEZVOUS_PORT": str(port),
                 "RUN_ID": self.run_id,
                 "METRICS_FILE": str(self.directory / "metrics.jsonl"),
                 "CHECKPOINT_DIR": str(self.checkpoint_dir),

@@ -73,7 +73,7 @@ def test_sigterm_cuts_a_long_step_short(job):
 
 def test_sigterm_while_waiting_for_the_others(job):
     attempt = job.start(2, *SHORT, ranks=range(1))
-    time.sleep(0.7)
+    attempt.wait_for_meeting()
     attempt.signal(signal.SIGTERM, 0)
     assert attempt.wait(SOON_SECONDS) == [143]
     assert_one_line(attempt.errors())

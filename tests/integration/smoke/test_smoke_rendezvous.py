@@ -103,7 +103,8 @@ def test_a_main_rank_that_never_comes(job):
 
 def test_one_that_dies_before_the_start(job):
     attempt = job.start(3, *SHORT, ranks=range(2))
-    time.sleep(1)
+    attempt.wait_for_meeting(others=1)
+    time.sleep(0.3)  # it says who it is
     attempt.processes[1].kill()
     assert attempt.processes[0].wait(15) == 3
     assert "before the run started" in attempt.errors(0)
