@@ -73,7 +73,7 @@ class RunStore:
         self.replace(old, replace(old.record, scheduler_id=scheduler_id))
 
     def checkpoint_steps(self, run: str) -> tuple[int, ...]:
-        """Complete checkpoints only: node 0's checkpoint.json is copied last."""
+        """Complete checkpoints only: rank 0's checkpoint.json follows when every node's part is there."""
         prefix = f"{checkpoints_prefix(self.job, run)}/"
         steps = {
             int(match.group(1)): folder

@@ -34,6 +34,9 @@ PLACE_MINUTES = 15
 ORDER_MINUTES = 17
 END_MINUTES = 60
 """For rank 0 to save and copy the last of it."""
+PART_MINUTES = 30
+"""For the other nodes' last parts of a checkpoint, which they copy at the same time as rank 0 its own."""
+PART_POLL_SECONDS = 2
 REFUSAL_SECONDS = 10
 """Several polls of the other nodes."""
 
@@ -73,6 +76,9 @@ class NodeBootstrap:
     order_minutes: int
     end_polls: int
     end_minutes: int
+    part_polls: int
+    part_poll_seconds: int
+    part_minutes: int
     refusal_seconds: int
     slurm: bool
     fetches_secrets: bool
@@ -122,6 +128,9 @@ def node_bootstrap(plan: Plan, job: JobPlan) -> str:
             order_minutes=ORDER_MINUTES,
             end_polls=END_MINUTES * 60 // POLL_SECONDS,
             end_minutes=END_MINUTES,
+            part_polls=PART_MINUTES * 60 // PART_POLL_SECONDS,
+            part_poll_seconds=PART_POLL_SECONDS,
+            part_minutes=PART_MINUTES,
             refusal_seconds=REFUSAL_SECONDS,
             slurm=slurm,
             fetches_secrets=slurm and bool(job.secrets),
