@@ -34,16 +34,17 @@ NOT_MOUNTED: Final = 73
 _FILE = re.compile(r"/tmp/neuronkit-out\.[A-Za-z0-9]{10}")  # noqa: S108  made by mktemp -d on the node
 _HEADER = re.compile(rf"^neuronkit (\d+) (\d+) ({_FILE.pattern}) ([A-Za-z0-9+/=]*)$")
 # $1: the text, compressed, as base64. Prints a header, stderr's end as base64, and the output's first part.
-_WRAPPER = f"""set -u
+# A text that came in part is never run, and an output that went in part is no answer: a full disk or a kill shows.
+_WRAPPER = f"""set -u -o pipefail
 find /tmp -maxdepth 1 -user "$(id -un)" -name 'neuronkit-out.*' -mmin +60 -exec rm -rf {{}} +
 HOME=$(getent passwd "$(id -u)" | cut -d: -f6)
 export HOME
 directory=$(mktemp -d /tmp/neuronkit-out.XXXXXXXXXX) || exit 1
 code=0
-printf %s "$1" | base64 -d | gzip -dc >"$directory/text"
+printf %s "$1" | base64 -d | gzip -dc >"$directory/text" || exit 1
 bash "$directory/text" </dev/null >"$directory/out" 2>"$directory/err" || code=$?
-gzip -c "$directory/out" | base64 -w0 >"$directory/parts"
-size=$(stat -c %s "$directory/parts")
+gzip -c "$directory/out" | base64 -w0 >"$directory/parts" || exit 1
+size=$(stat -c %s "$directory/parts") || exit 1
 printf 'neuronkit %s %s %s %s\\n' "$code" "$size" "$directory" "$(tail -c 1500 "$directory/err" | base64 -w0)"
 head -c {PART_CHARACTERS} "$directory/parts"
 if (( size <= {PART_CHARACTERS} )); then rm -rf "$directory"; fi
@@ -80,7 +81,7 @@ class SsmTransport:
             last = got + PART_CHARACTERS >= int(size)
             parts.append(self._part(directory, got, last=last))
         try:
-            stdout = gzip.decompress(base64.b64decode("".join(parts), validate=True))
+            stdout = _unpacked("".join(parts))
         except (binascii.Error, OSError, EOFError, zlib.error) as error:
             raise WorldError(
                 "the login node's answer came through damaged", "give the same command again"
@@ -171,6 +172,13 @@ class SsmTransport:
         if self._instance_id is None:
             self._instance_id = running_login_node(self.cloud, self.login_group_id)
         return self._instance_id
+
+
+def _unpacked(parts: str) -> bytes:
+    """For Python, nothing at all is a whole archive; from gzip, even of nothing, it is not."""
+    if not parts:
+        raise EOFError
+    return gzip.decompress(base64.b64decode(parts, validate=True))
 
 
 def running_login_node(cloud: Cloud, login_group_id: str) -> str:

@@ -73,17 +73,24 @@ def submit_script(
     return f"""{_ALWAYS}umask 022
 mkdir -p -- {shlex.quote(directory)}
 cd -- {shlex.quote(directory)}
+note() {{ printf '%s\\n' "$1" >{JOB_ID_FILE}.new; mv -f {JOB_ID_FILE}.new {JOB_ID_FILE}; }}
 exec 9>.submit.lock
 flock -E {BUSY} -w {LOCK_SECONDS} 9 || exit $?
 known=$(cat {JOB_ID_FILE} 2>/dev/null || true)
 if [[ -z $known ]]; then
+  shopt -s nullglob
+  notes=(../../*/{name}/{JOB_ID_FILE} /dev/null)
   queued=$(squeue -h -a -t all -p {queue} -n {name} -o '%i|%k')
   while IFS='|' read -r id comment; do
-    if [[ $comment == {comment} ]] && ! grep -qsxF -- "$id" ../../*/{name}/{JOB_ID_FILE}; then known=$id; fi
+    if [[ $comment != {comment} ]]; then continue; fi
+    elsewhere=0
+    grep -qxF -- "$id" "${{notes[@]}}" || elsewhere=$?
+    if (( elsewhere > 1 )); then exit {UNREACHABLE}; fi
+    if (( elsewhere == 1 )); then known=$id; fi
   done <<<"$queued"
 fi
 if [[ -n $known ]]; then
-  printf '%s\\n' "$known" >{JOB_ID_FILE}
+  note "$known"
   printf 'found %s\\n' "$known"
   exit 0
 fi
@@ -96,10 +103,13 @@ said=$(sbatch --test-only {sbatch} 2>&1 9>&-) || case $said in
   *'Unable to contact'* | *'timed out'*) printf '%s\\n' "$said" >&2; exit {UNREACHABLE} ;;
   *) printf '%s\\n' "$said" >&2; exit {REFUSED} ;;
 esac
-id=$(sbatch --parsable {sbatch} 9>&-) || exit {REFUSED}
+id=$(sbatch --parsable {sbatch} 2>.sbatch-words 9>&-) || case $(<.sbatch-words) in
+  # It may have the job nevertheless: a repeat looks.
+  *'Unable to contact'* | *'timed out'*) cat .sbatch-words >&2; exit {UNREACHABLE} ;;
+  *) cat .sbatch-words >&2; exit {REFUSED} ;;
+esac
 id=${{id%%;*}}
-printf '%s\\n' "$id" >{JOB_ID_FILE}.new
-mv -f {JOB_ID_FILE}.new {JOB_ID_FILE}
+note "$id"
 printf 'submitted %s\\n' "$id"
 """
 
@@ -111,7 +121,8 @@ def cancel_script(directory: str, job_id: str) -> str:
 if [[ -z $job ]]; then exit 0; fi
 scancel {shlex.quote(job_id)}
 if [[ $job == PENDING && ! -e {ended} ]]; then
-  printf '{{"state": "CANCELLED", "exit_code": null, "attempt": null}}\\n' >{ended}
+  printf '{{"state": "CANCELLED", "exit_code": null, "attempt": null}}\\n' >{ended}.cancelled
+  mv {ended}.cancelled {ended}
 fi
 """
 

@@ -98,7 +98,9 @@ def test_a_part_that_cannot_be_copied_keeps_the_step_from_counting(world: World)
 
 @pytest.mark.parametrize("has_part", [True, False])
 def test_a_node_tells_when_it_has_copied_what_it_has(world: World, has_part: bool) -> None:
-    node = world.start(JOB + ("checkpoint 000001; " if has_part else "") + "meet first; meet second\n", rank=1)
+    node = world.start(
+        JOB + ("checkpoint 000001; " if has_part else "") + "meet first; meet second\n", rank=1
+    )
     meet(world, "first")
     copied_once(world)
     assert told(world) == set()
@@ -153,9 +155,12 @@ def test_a_stop_waits_no_longer_than_the_last_copy_may_take(world: World) -> Non
     assert not is_complete(world)
 
 
-def test_a_directory_that_the_command_has_removed_meanwhile_counts_with_its_own_description(world: World) -> None:
+def test_a_directory_that_the_command_has_removed_meanwhile_counts_with_its_own_description(
+    world: World,
+) -> None:
     main = world.start(
-        JOB + 'checkpoint 000001; meet first; meet second; rm -r "$NEURONKIT_CHECKPOINT_DIR/step-000001"; meet third; meet fourth\n'
+        JOB
+        + 'checkpoint 000001; meet first; meet second; rm -r "$NEURONKIT_CHECKPOINT_DIR/step-000001"; meet third; meet fourth\n'
     )
     meet(world, "first")
     copied_once(world)

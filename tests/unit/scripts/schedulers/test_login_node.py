@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -244,3 +245,23 @@ def test_by_ssm_a_deployed_cluster_is_needed() -> None:
     with pytest.raises(WorldError, match="cluster train has no login node: its stack is not deployed"):
         open_transport("ssm", a_cloud(), plan.clusters[0], None)
     assert open_transport("local", a_cloud(), plan.clusters[0], None) == LocalTransport()
+
+
+@pytest.mark.parametrize("dying", ["-dc", "-c"])
+def test_a_text_or_an_answer_that_went_in_part_is_no_success(
+    transport: SsmTransport, ssm: Ssm, tmp_path: Path, dying: str
+) -> None:
+    """As on a full disk, or where the kernel kills for memory."""
+    gzip = ssm.directory / "gzip"
+    gzip.write_text(f'#!/bin/sh\n[ "$1" = {dying} ] && kill -9 $$\nexec {shutil.which("gzip")} "$@"\n')
+    gzip.chmod(0o755)
+    with pytest.raises(WorldError):
+        transport.run(f"touch {tmp_path}/ran\n")
+    assert (tmp_path / "ran").exists() == (dying == "-c")
+
+
+def test_an_empty_archive_is_damage(transport: SsmTransport, ssm: Ssm) -> None:
+    header = "neuronkit 0 0 /tmp/neuronkit-out.abcdefghij \n"
+    ssm.answer = lambda text: Invocation("Success", "Success", 0, header, "")
+    with pytest.raises(WorldError, match="damaged"):
+        transport.run("true\n")

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scripts.schedulers import slurm_scripts
-from scripts.schedulers.slurm_scripts import Place
+from scripts.schedulers.slurm_scripts import REFUSED, UNREACHABLE, Place
 from tests.unit.scripts.schedulers.fake_slurm import FakeSlurm
 
 PLACE = Place("train", "neuronkit:pilot", "/shared/neuronkit/pilot/runs")
@@ -83,3 +83,50 @@ def test_a_submission_is_small(tmp_path: Path) -> None:
 def test_watching_many_nodes_sends_only_what_was_read() -> None:
     offsets = {f"attempt-1/node-{index}.log": 1 for index in range(64)}
     assert len(slurm_scripts.watch_script(DIRECTORY, "7", offsets, None)) < 4000
+
+
+def submission(fake: FakeSlurm) -> str:
+    directory = str(fake.directory / "runs" / "smoke" / "smoke-1")
+    return slurm_scripts.submit_script(
+        PLACE, "smoke-1", directory, "x", ("--job-name=smoke-1",), ("smoke-1",)
+    )
+
+
+def program(fake: FakeSlurm, name: str, text: str) -> None:
+    path = fake.directory / "bin" / name
+    path.unlink(missing_ok=True)
+    path.write_text(f"#!/usr/bin/env bash\n{text}\n")
+    path.chmod(0o755)
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        ("sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", UNREACHABLE),
+        ("sbatch: error: Unable to contact slurm controller (connect failure)", UNREACHABLE),
+        ("sbatch: error: Batch job submission failed: Invalid account", REFUSED),
+    ],
+)
+def test_an_answer_of_sbatch_that_was_lost_is_no_refusal_and_a_repeat_finds_the_job(
+    tmp_path: Path, words: str, code: int
+) -> None:
+    fake = FakeSlurm(tmp_path / "fake")
+    real = (fake.directory / "bin" / "sbatch").rename(fake.directory / "bin" / "sbatch-that-answers")
+    program(
+        fake,
+        "sbatch",
+        f'"{real}" "$@" || exit; [[ $* == *--test-only* ]] && exit; echo "{words}" >&2; exit 1',
+    )
+    answer = fake.run(submission(fake))
+    assert (answer.exit_code, answer.stderr.strip()) == (code, words)
+    assert fake.run(submission(fake)).text == "found 1\n"
+
+
+def test_an_id_is_not_taken_where_the_other_runs_ids_cannot_be_read(tmp_path: Path) -> None:
+    fake = FakeSlurm(tmp_path / "fake")
+    assert fake.run(submission(fake)).text == "submitted 1\n"
+    (fake.directory / "runs" / "smoke" / "smoke-1" / "job-id").unlink()
+    program(fake, "grep", "exit 2")
+    assert fake.run(submission(fake)).exit_code == UNREACHABLE
+    (fake.directory / "bin" / "grep").unlink()
+    assert fake.run(submission(fake)).text == "found 1\n"
