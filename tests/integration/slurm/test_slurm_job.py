@@ -220,6 +220,37 @@ def test_a_command_that_fails_is_tried_again_until_the_attempts_are_used_up(worl
     assert "its 2 attempts are used up" in run.words()
 
 
+SILENT_ONCE = """() {
+  if [[ ${NEURONKIT_ATTEMPT:-} == 1 && "$*" == *"show node"* ]]; then echo "Unable to contact slurm controller" >&2; return 1; fi
+  command scontrol "$@"
+}"""
+
+
+def test_a_controller_that_is_silent_for_a_moment_costs_an_attempt_and_not_the_run(world: JobWorld) -> None:
+    world.more_variables["BASH_FUNC_scontrol%%"] = SILENT_ONCE
+    run = world.launch({**SHORT, "jobs.smoke.attempts": 2})
+    assert run.ended() == {"state": "COMPLETED", "exit_code": 0, "attempt": 2}, run.words()
+    assert "failed: Slurm did not tell the nodes' addresses" in run.words()
+
+
+# Slurm's SIGTERM at the time limit, while the script writes down that the run has ended well.
+LATE_TERM = """() {
+  if [[ $* == *ended.json.new* && ! -e $SEEN/term ]]; then touch "$SEEN/term"; kill -TERM $$; fi
+  command mv "$@"
+}"""
+SAYS_TIME_LIMIT = """() {
+  if [[ "$*" == *"show job"* ]]; then echo " Reason=TimeLimit Restarts=0 "; else command scontrol "$@"; fi
+}"""
+
+
+def test_an_end_that_is_written_down_stays(world: JobWorld) -> None:
+    world.more_variables["BASH_FUNC_mv%%"] = LATE_TERM
+    world.more_variables["BASH_FUNC_scontrol%%"] = SAYS_TIME_LIMIT
+    run = world.launch(SHORT)
+    assert run.ended() == {"state": "COMPLETED", "exit_code": 0, "attempt": 1}, run.words()
+    assert (world.root / "seen" / "term").exists()
+
+
 def test_a_node_without_its_devices_is_named(world: JobWorld) -> None:
     plan = plan_of(SHORT)
     job = dataclasses.replace(plan.job("smoke"), efa_devices_per_node=9)
@@ -312,7 +343,7 @@ def test_in_a_container_of_apptainer(world: JobWorld) -> None:
     """A stand-in that runs the command where it is: what is tested is the way there."""
     world.program(
         "apptainer",
-        'echo "$@" >>"$SEEN/apptainer"; if [ "$1" = pull ]; then echo image >"$2"; else shift 4; exec "$@"; fi',
+        'echo "$@" >>"$SEEN/apptainer"; if [ "$1" = pull ]; then echo image >"$3"; else shift 4; exec "$@"; fi',
     )
     changes = {**SHORT, "clusters.train.slurm": {"shared_storage": {"kind": "efs"}, "runs_in": "apptainer"}}
     run = world.launch(changes)
