@@ -39,7 +39,7 @@ from shift.decisions import (
     job_of,
 )
 from shift.override import Override, read_override
-from shift.records import REASON, run_record_key, stopped_job
+from shift.records import REASON, again_since_ms, run_record_key, stopped_job
 from shift.settings import Settings, goal_at, read_settings
 from shift.sides import Goal, Job, Remembered, Serving, Training, Unread
 from shift.state import last, report, state_document
@@ -256,18 +256,24 @@ class Controller:
     def _remembered(self, queue_arn: str, now: datetime) -> tuple[Remembered, ...]:
         documents = [self._document(key)[0] for key in self._keys()]
         details = self._details([document["id"] for document in documents])
-        return tuple(self._one_remembered(document, details, queue_arn, now) for document in documents)
+        ids = {document["id"] for document in documents}
+        return tuple(self._one_remembered(document, ids, details, queue_arn, now) for document in documents)
 
     def _one_remembered(
-        self, document: dict[str, Any], details: Mapping[str, Any], queue_arn: str, now: datetime
+        self,
+        document: dict[str, Any],
+        remembered: set[str],
+        details: Mapping[str, Any],
+        queue_arn: str,
+        now: datetime,
     ) -> Remembered:
         named = self._jobs(jobQueue=queue_arn, filters=[{"name": "JOB_NAME", "values": [document["name"]]}])
         newer = [
             one
             for one in named
             if one["jobName"] == document["name"]
-            and one["jobId"] != document["id"]
-            and one.get("createdAt", 0) >= document["created_at"]
+            and one["jobId"] not in remembered
+            and one.get("createdAt", 0) >= again_since_ms(document)
         ]
         claimed = document["claimed_at"]
         return Remembered(

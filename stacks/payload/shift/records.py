@@ -6,12 +6,16 @@ these and the run's own record follows what `launch` gave them; other jobs start
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 JOB_TAG = "neuronkit:job"
 RUN_TAG = "neuronkit:run"
 REASON = "neuronkit shift: serving takes over; the job starts again from its newest checkpoint"
+SKEW_SECONDS = 60
+"""By which Batch's clock may be behind the function's."""
 _KEPT = ("parameters", "retryStrategy", "timeout")
 
 Document = dict[str, Any]
@@ -34,6 +38,15 @@ def stopped_job(detail: Mapping[str, Any], bucket: str, run_record: Mapping[str,
     }
 
 
+def again_since_ms(document: Mapping[str, Any]) -> float:
+    """A job of its name that was created since then is this job again. A run of the kit has its name alone, and may have
+    been started again by hand; other jobs share names, and only a claim says that one was submitted."""
+    if RUN_TAG in document["request"]["tags"]:
+        return float(document["created_at"])
+    claimed = document["claimed_at"]
+    return (datetime.fromisoformat(claimed).timestamp() - SKEW_SECONDS) * 1000 if claimed else math.inf
+
+
 def _request(detail: Mapping[str, Any], bucket: str, run_record: Mapping[str, Any]) -> Document:
     request: Document = {
         "jobName": detail["jobName"],
@@ -46,7 +59,7 @@ def _request(detail: Mapping[str, Any], bucket: str, run_record: Mapping[str, An
     }
     # Without dependsOn: what it waited for is over, as it ran.
     request |= {key: detail[key] for key in _KEPT if detail.get(key)}
-    environment = _environment(detail.get("tags") or {}, bucket, run_record)
+    environment = _environment(detail["jobId"], detail.get("tags") or {}, bucket, run_record)
     ranges = (detail.get("nodeProperties") or {}).get("nodeRangeProperties") or ()
     if environment and ranges:
         overrides = [
@@ -59,7 +72,9 @@ def _request(detail: Mapping[str, Any], bucket: str, run_record: Mapping[str, An
     return request
 
 
-def _environment(tags: Mapping[str, str], bucket: str, run_record: Mapping[str, Any]) -> list[dict[str, str]]:
+def _environment(
+    job_id: str, tags: Mapping[str, str], bucket: str, run_record: Mapping[str, Any]
+) -> list[dict[str, str]]:
     """As `launch` gives it. A run that began from another's checkpoint names it; its own checkpoints win on the node."""
     job, run = tags.get(JOB_TAG), tags.get(RUN_TAG)
     if not job or not run:
@@ -68,6 +83,8 @@ def _environment(tags: Mapping[str, str], bucket: str, run_record: Mapping[str, 
         "NEURONKIT_BUCKET": bucket,
         "NEURONKIT_RUN_ID": run,
         "NEURONKIT_RUN_PREFIX": f"runs/{job}/{run}",
+        # Batch counts its attempts from 1 again: what nodes of the stopped job told each other is not for these.
+        "NEURONKIT_AGAIN_OF": job_id,
     }
     other, step = run_record.get("resume_from"), run_record.get("resume_step")
     if other is not None and step is not None:

@@ -98,9 +98,12 @@ class FakeCloud:
 
     def _submit(self, request: dict[str, Any]) -> FakeJob:
         number = next(self._numbers)
-        job = FakeJob(f"job-{number}", request["jobName"], number, request=request)
+        job = FakeJob(f"job-{number}", request["jobName"], self._created_ms(number), request=request)
         self.jobs.append(job)
         return job
+
+    def _created_ms(self, number: int) -> int:
+        return int(self.now.timestamp() * 1000) + number
 
     def active(self, name: str) -> list[FakeJob]:
         return [job for job in self.jobs if job.name == name and job.status in ACTIVE]
@@ -252,6 +255,9 @@ class FakeCloud:
 
 
 def tags_of(name: str) -> dict[str, str]:
+    """A job of `theirs` was not launched by the kit."""
+    if name == "theirs":
+        return {"aws:internal": "x"}
     return {"neuronkit:job": "smoke", "neuronkit:run": name, "aws:internal": "x"}
 
 

@@ -82,6 +82,7 @@ def at_night(*runs: str) -> FakeCloud:
 
 def test_a_day() -> None:
     cloud = at_night("smoke-1", "smoke-2")
+    stopped = {run: cloud.active(run)[0].id for run in ("smoke-1", "smoke-2")}
     cloud.now = utc(DRAIN)
     report = tick(cloud)
     assert [word.partition("(")[0] for word in report["done"]] == [
@@ -125,7 +126,23 @@ def test_a_day() -> None:
         assert overridden["targetNodes"] == "0:1"
         assert {v["name"]: v["value"] for v in overridden["containerOverrides"]["environment"]} == {
             "NEURONKIT_BUCKET": "bucket", "NEURONKIT_RUN_ID": run, "NEURONKIT_RUN_PREFIX": f"runs/smoke/{run}",
+            "NEURONKIT_AGAIN_OF": stopped[run],
         }  # fmt: skip
+
+
+def test_jobs_of_one_name_that_the_kit_has_not_launched_are_all_started_again() -> None:
+    cloud = FakeCloud(utc(NIGHT))
+    for _ in range(2):
+        cloud.launch("theirs")
+    ticks(cloud, 3)
+    before = {job.id for job in cloud.active("theirs")}
+    cloud.now = utc(DRAIN)
+    ticks(cloud, 2)
+    assert cloud.remembered_names() == ["theirs", "theirs"]
+    cloud.now = utc("2026-12-07T19:00")
+    ticks(cloud, 8)
+    assert len({job.id for job in cloud.active("theirs")} - before) == 2
+    assert cloud.remembered_names() == []
 
 
 def test_a_run_that_began_from_anothers_checkpoint_still_does() -> None:
