@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -85,16 +86,37 @@ def test_check_as_json_is_one_document(bad: Path, capsys: pytest.CaptureFixture[
     }  # fmt: skip
 
 
+NEED_NO_MORE_THAN_A_NAME = ("destroy", "leftovers")
+"""And a region: what is wrong elsewhere in the file does not stop them."""
+
+
 @pytest.mark.parametrize(
-    "verb", ["plan", "render", "synth", "lock", "bootstrap", "deploy", "status", "destroy", "leftovers"]
+    ("verb", "what"),
+    [
+        (verb, what)
+        for verb in (
+            "plan",
+            "render",
+            "synth",
+            "lock",
+            "bootstrap",
+            "deploy",
+            "status",
+            *NEED_NO_MORE_THAN_A_NAME,
+        )
+        for what in ("bad", "nameless", "missing", "directory", "empty")
+        if (verb, what) not in [(verb, "bad") for verb in NEED_NO_MORE_THAN_A_NAME]
+    ],
 )
-@pytest.mark.parametrize("what", ["bad", "missing", "directory", "empty"])
 def test_every_verb_says_what_is_wrong_with_its_file(
     verb: str, what: str, bad: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty.yaml").touch()
+    nameless = tmp_path / "nameless.yaml"
+    nameless.write_text(re.sub(r"(?m)^name:.*$", "name: No", bad.read_text()))
     file = {
         "bad": bad,
+        "nameless": nameless,
         "missing": tmp_path / "no.yaml",
         "directory": tmp_path,
         "empty": tmp_path / "empty.yaml",
