@@ -79,7 +79,9 @@ def meet(world: World, place: str) -> None:
 
 
 def stored(world: World) -> set[str]:
-    return {str(f.relative_to(world.run_path())) for f in world.run_path().rglob("*") if f.is_file()}
+    """Results: without what nodes tell each other of them."""
+    files = {str(f.relative_to(world.run_path())) for f in world.run_path().rglob("*") if f.is_file()}
+    return {file for file in files if not file.startswith("copies/")}
 
 
 def store_checkpoint(world: World, run: str, step: str, *, complete: bool = True) -> None:

@@ -11,8 +11,9 @@
 #   for the job's own use), _RUN_ID, _METRICS_FILE, _CHECKPOINT_DIR, _RESUME_STEP (if there is one), _DATA_URI (if the job
 #   names data), _BUCKET, _RUN_PREFIX
 # Checkpoints: a directory step-NNNNNN in NEURONKIT_CHECKPOINT_DIR, made under another name (tmp-…) and renamed when it is
-#   whole. Every node's files are copied; the checkpoint counts as complete once rank 0's checkpoint.json is in the bucket,
-#   which is copied last.
+#   whole; where several nodes write parts, rank 0 renames its own last. Every node's files are copied; the checkpoint counts
+#   as complete once rank 0's checkpoint.json is in the bucket, which follows when every node has told that its part is there.
+#   A job that removes older ones keeps each for twice 60 s, in which its parts are copied.
 # Exit codes: the command's own (128 + n for signal n), or
 #   69  another node of the job failed, or did not report (the main node says which)
 #   74  results, or the checkpoint to resume from, could not be copied
@@ -80,7 +81,7 @@ check_run() {
       refuse "the image has no $program command"
     fi
   done
-  mkdir -p "$state/copied" "$NEURONKIT_CHECKPOINT_DIR"
+  mkdir -p "$state/copied" "$state/complete" "$NEURONKIT_CHECKPOINT_DIR"
 }
 
 # --- AWS Batch multi-node parallel job: which node this is, where the main node is, who tells it of a failure ------
@@ -88,6 +89,8 @@ check_run() {
 find_place() {
   need AWS_BATCH_JOB_NODE_INDEX AWS_BATCH_JOB_NUM_NODES AWS_BATCH_JOB_MAIN_NODE_INDEX
   export NEURONKIT_NODES=$AWS_BATCH_JOB_NUM_NODES NEURONKIT_ATTEMPT=${AWS_BATCH_JOB_ATTEMPT:-1}
+  # A job that a shift has started again counts its attempts from 1 again: what nodes tell each other has a place of its own.
+  attempt_key=${NEURONKIT_AGAIN_OF:+$NEURONKIT_AGAIN_OF/}attempt-$NEURONKIT_ATTEMPT
   node_index=$AWS_BATCH_JOB_NODE_INDEX
   if ((NEURONKIT_NODES != planned_nodes)); then
     refuse "AWS Batch runs $NEURONKIT_NODES nodes, the job was planned for $planned_nodes: launch it again"
@@ -106,7 +109,10 @@ own_address() {
     address=$(address_from_ecs "$ECS_CONTAINER_METADATA_URI_V4/task") || say "ECS did not tell the node's address; asking hostname"
   fi
   if [[ -z $address ]]; then
-    address=$(hostname -i)
+    address=$(hostname -i) || say "hostname does not tell the node's address"
+  fi
+  if [[ -z $address ]]; then
+    return 1
   fi
   printf '%s\n' "${address%% *}"
 }
@@ -154,11 +160,7 @@ find_failed_node() {
 }
 
 failures_uri() {
-  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/failures/attempt-$NEURONKIT_ATTEMPT"
-}
-
-list_below() {
-  aws s3api list-objects-v2 --bucket "$NEURONKIT_BUCKET" --prefix "${1#s3://*/}" --output text --query 'Contents[].Key'
+  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/failures/$attempt_key"
 }
 
 # --- Ranks in the order of UltraServers on AWS Batch ---------------------------------------------------------------
@@ -166,8 +168,9 @@ list_below() {
 # node tells its place as the name of an object: one listing gives index 0 all of them. It orders them and writes the
 # order, or why there is none, for which the others wait.
 exchange_places() {
-  local place
-  place="$node_index node-$node_index $(own_address) $ultraserver_place"
+  local place address
+  address=$(own_address) || refuse "the node does not know its own address"
+  place="$node_index node-$node_index $address $ultraserver_place"
   : >"$state/place"
   try 3 aws s3 cp --only-show-errors "$state/place" "$(places_uri)/${place// /_}" || give_up "cannot tell the node's place"
   if ((node_index == 0)); then
@@ -180,7 +183,7 @@ exchange_places() {
 }
 
 places_uri() {
-  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/places/attempt-$NEURONKIT_ATTEMPT"
+  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/places/$attempt_key"
 }
 
 collect_places() {
@@ -435,7 +438,7 @@ fetch_checkpoint() {
   say "resuming from $1"
   try 3 aws s3 sync --only-show-errors "$1" "$NEURONKIT_CHECKPOINT_DIR/tmp-$step" || give_up "cannot fetch $1"
   mv "$NEURONKIT_CHECKPOINT_DIR/tmp-$step" "$target"
-  touch "$state/copied/$step"
+  touch "$state/copied/$step" "$state/complete/$step"
   export NEURONKIT_RESUME_STEP=$((10#${step#step-}))
 }
 
@@ -566,7 +569,7 @@ finish() {
     note_command_failure "$status"
   fi
   say "the command ended with exit code $status; copying the last results"
-  if copy_last_results; then
+  if copy_last_results "$status"; then
     say "results are in s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/"
   elif ((status == 0)); then
     give_up "the training succeeded, but its results could not be copied: failing, so that nobody takes them for saved"
@@ -582,13 +585,13 @@ finish() {
   exit "$status"
 }
 
-copy_last_results() {
+copy_last_results() { # EXIT_CODE
   if ((signals == 0)); then
-    try 3 copy_results
+    try 3 copy_results && end_copies "$1"
     return
   fi
   set -m
-  copy_results &
+  { copy_results && end_copies "$1"; } &
   local copy=$!
   set +m
   if ! wait_at_most "$last_copy_seconds" "$copy"; then
@@ -597,14 +600,21 @@ copy_last_results() {
   wait "$copy" 2>/dev/null
 }
 
-# Metrics before the checkpoints that are there by now: what a job resumes from has its metrics in the bucket. Bash goes on
-# after what fails in functions that are asked for their outcome: each command says what its failure means.
+# Bash goes on after what fails in functions that are asked for their outcome: each command says what its failure means.
 copy_results() {
-  local failed=0 directories=("$NEURONKIT_CHECKPOINT_DIR"/step-*)
   if ((NEURONKIT_NODE_RANK == 0)); then
-    copy_metrics || failed=1
+    copy_of_rank_0
+  else
+    copy_part
   fi
+}
+
+# Metrics before the checkpoints that are there by now: what a job resumes from has its metrics in the bucket.
+copy_of_rank_0() {
+  local failed=0 directories=("$NEURONKIT_CHECKPOINT_DIR"/step-*)
+  copy_metrics || failed=1
   copy_checkpoints "${directories[@]}" || failed=1
+  complete_checkpoints || failed=1
   return "$failed"
 }
 
@@ -612,29 +622,126 @@ copy_checkpoints() { # DIRECTORY...
   local directory step failed=0
   for directory in "$@"; do
     step=${directory##*/}
-    if [[ ! -d $directory || ! $step =~ ^step-[0-9]+$ || -e $state/copied/$step ]]; then
-      continue
-    fi
-    if copy_checkpoint "$directory" "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/checkpoints/$step"; then
-      touch "$state/copied/$step"
-    else
-      failed=1
+    if [[ -d $directory && $step =~ ^step-[0-9]+$ && ! -e $state/copied/$step ]]; then
+      copy_checkpoint "$directory" "$step" || failed=1
     fi
   done
   return "$failed"
 }
 
-copy_checkpoint() {
-  aws s3 sync --only-show-errors --exclude checkpoint.json "$1" "$2" || return 1
+# What describes the checkpoint waits in state/copied: the command may remove the directory before it is complete.
+copy_checkpoint() { # DIRECTORY STEP
+  aws s3 sync --only-show-errors --exclude checkpoint.json "$1" "$(checkpoint_uri "$2")" || return 1
+  if [[ -e $1/checkpoint.json ]]; then
+    cat "$1/checkpoint.json" >"$state/description" || return 1
+  else
+    printf '{"step": %d}\n' "$((10#${2#step-}))" >"$state/description" || return 1
+  fi
+  if ((NEURONKIT_NODE_RANK == 0 && planned_nodes > 1)); then
+    tell "wanted/$2" || return 1
+  fi
+  mv "$state/description" "$state/copied/$2"
+}
+
+checkpoint_uri() { # STEP
+  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/checkpoints/$1"
+}
+
+# --- Whole checkpoints -----------------------------------------------------------------------------------------------
+# Rank 0 asks for the parts of a step that it has copied itself. A node that finds this before it copies what it has tells
+# after the copy that its part is there, if it has one. A node that has ended has told of all its parts.
+
+complete_checkpoints() {
+  local path step failed=0
+  for path in "$state"/copied/step-*; do
+    step=${path##*/}
+    if [[ -e $path && ! -e $state/complete/$step ]] && has_every_part "$step"; then
+      publish "$path" "$step" || failed=1
+    fi
+  done
+  return "$failed"
+}
+
+publish() { # DESCRIPTION STEP
+  aws s3 cp --only-show-errors "$1" "$(checkpoint_uri "$2")/checkpoint.json" && touch "$state/complete/$2"
+}
+
+# True without asking where there are no other nodes. A listing that fails is no answer yet.
+has_every_part() { # STEP
+  local keys ended key count=0
+  local -A told=()
+  if ((planned_nodes > 1)); then
+    keys=$(list_below "$(copies_uri)/$1/") || return 1
+    ended=$(list_below "$(copies_uri)/ended/") || return 1
+    for key in $keys $ended; do
+      if [[ $key == */node-* && -z ${told[${key##*/}]:-} ]]; then
+        told[${key##*/}]=1
+        count=$((count + 1))
+      fi
+    done
+  fi
+  ((count >= planned_nodes - 1))
+}
+
+copy_part() {
+  local keys="" key step failed=0
+  keys=$(list_below "$(copies_uri)/wanted/") || failed=1
+  # Only now: what rank 0 had when it asked is among these.
+  copy_checkpoints "$NEURONKIT_CHECKPOINT_DIR"/step-* || return 1
+  for key in $keys; do
+    step=${key##*/}
+    if [[ $step == step-* && ! -e $state/complete/$step ]]; then
+      tell_of_part "$step" || failed=1
+    fi
+  done
+  return "$failed"
+}
+
+tell_of_part() { # STEP
+  tell "$1/node-$NEURONKIT_NODE_RANK" && touch "$state/complete/$1"
+}
+
+# After the last copy. Where the command succeeded, or was told to stop, the others' last parts are worth waiting for; after
+# a failure they may never come.
+end_copies() { # EXIT_CODE
+  local poll steps=""
   if ((NEURONKIT_NODE_RANK > 0)); then
-    return 0
+    try 3 tell "ended/node-$NEURONKIT_NODE_RANK"
+    return
   fi
-  local description=$1/checkpoint.json
-  if [[ ! -e $description ]]; then
-    description=$state/checkpoint.json
-    printf '{"step": %d}\n' "$((10#${1##*/step-}))" >"$description" || return 1
-  fi
-  aws s3 cp --only-show-errors "$description" "$2/checkpoint.json"
+  for ((poll = 0; poll < 900; poll++)); do
+    steps=$(incomplete_steps)
+    if [[ -z $steps || -n $failed_node ]] || (($1 != 0 && signals == 0)); then
+      return 0
+    fi
+    sleep 2
+    complete_checkpoints || true
+    look_for_failed_nodes
+  done
+  say "not every node has told within 30 minutes that its part of$steps is in the bucket"
+  return 1
+}
+
+incomplete_steps() {
+  local path
+  for path in "$state"/copied/step-*; do
+    if [[ -e $path && ! -e $state/complete/${path##*/} ]]; then
+      printf ' %s' "${path##*/}"
+    fi
+  done
+}
+
+tell() { # WHAT
+  : >"$state/told" || return 1
+  aws s3 cp --only-show-errors "$state/told" "$(copies_uri)/$1"
+}
+
+copies_uri() {
+  printf '%s\n' "s3://$NEURONKIT_BUCKET/$NEURONKIT_RUN_PREFIX/copies/$attempt_key"
+}
+
+list_below() { # URI
+  aws s3api list-objects-v2 --bucket "$NEURONKIT_BUCKET" --prefix "${1#s3://*/}" --output text --query 'Contents[].Key'
 }
 
 # Whole lines only: the command may be in the middle of one. When the node is killed, `wc` or `head` may die before this shell.
