@@ -44,6 +44,31 @@ def test_the_documents_commands_on_it_say_what_the_document_says(
     assert "serve           at most 20 replicas on 5 nodes; training on 0 nodes" in week
 
 
+def test_the_job_in_the_document_passes_in_the_place_of_the_smoke_job(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (block,) = yaml_blocks("docs/jobs.md")
+    file = tmp_path / "my-pilot.yaml"
+    assert cli.run(["init", "my-pilot", "-o", str(file)]) == 0
+    (tmp_path / "training").mkdir()
+    (tmp_path / "training" / "train.py").touch()
+    before, jobs, _ = file.read_text().partition("\njobs:\n")
+    assert jobs
+    file.write_text(f"{before}\n{block}")
+    assert cli.run(["check", str(file)]) == 0, capsys.readouterr().err
+
+
+def test_the_document_names_the_variables_that_the_bootstrap_gives() -> None:
+    document = (ROOT / "docs" / "jobs.md").read_text(encoding="utf-8")
+    head, _, _ = (ROOT / "templates" / "runtime" / "node-bootstrap.sh.j2").read_text().partition("set -euo")
+    told = re.search(r"besides neuron.env and the job's secrets:\n(.*?)# Checkpoints:", head, re.DOTALL)
+    assert told is not None
+    given = {f"NEURONKIT_{name}" for name in re.findall(r"(?:NEURONKIT)?_([A-Z_]+[A-Z])", told[1])}
+    assert set(re.findall(r"NEURONKIT_[A-Z_]+", document)) == given
+    codes = re.findall(r"(?m)^#   (\d+)  ", head)
+    assert codes == re.findall(r"(?m)^\| (\d+) \|", document)
+
+
 @pytest.mark.parametrize("document", ["README.md", "docs/serving.md", "docs/slurm.md"])
 def test_every_starter_that_a_document_inits_from_exists(document: str) -> None:
     named = re.findall(r"--from ([a-z0-9-]+)", (ROOT / document).read_text(encoding="utf-8"))
